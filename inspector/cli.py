@@ -1,0 +1,208 @@
+"""The command `runinspect`: arguments in, exit code out.
+
+Imports of what a command needs happen inside it: `--help` and `show` load neither Textual nor Rich.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import Annotated, NoReturn
+
+os.environ.setdefault("TYPER_USE_RICH", "false")
+
+import typer
+
+from inspector import __version__
+from inspector.errors import InspectorError, UsageError
+from inspector.model.text import one_line
+
+app = typer.Typer(
+    name="runinspect",
+    help="Look at a run of an agent or a dataflow network, step by step, and resume it.",
+    epilog="runinspect PATH opens the screen: a file, a run folder, a folder of runs, a SQLite store, - for stdin.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Path = Annotated[str, typer.Argument(metavar="PATH", help="A file, a run folder, a folder of runs, a store, or -.")]
+RunId = Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run, where the path holds several.")]
+StepNo = Annotated[int | None, typer.Option("--step", metavar="N", help="The step to look at (default: the last).")]
+Steps = Annotated[str | None, typer.Option("--steps", metavar="A:B", help="Only the steps A to B, both included.")]
+Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help="Read as this format (see formats).")]
+Json = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"runinspect {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def show(
+    path: Path, run: RunId = None, step: StepNo = None, steps: Steps = None, format: Format = None, json: Json = False
+) -> None:
+    """The run and its state at a step."""
+    from inspector.formats import open_path
+    from inspector.model.values import to_json
+    from inspector.report.text import list_report, report
+    from inspector.report.view import run_list, view
+
+    runs = open_path(path, format)
+    if run is None and len(runs.rows()) != 1:
+        document = run_list(runs)
+        _complain(runs.problems())
+        _print([to_json(document)] if json else list_report(document))
+        return
+    source = runs.open(run)
+    for _ in source.index():
+        pass
+    last = len(source)
+    if step is not None and not 0 <= step <= last:
+        raise UsageError(f"--step {step}", f"the steps of this run are 0 to {last}")
+    start, stop = _range(steps, last)
+    shown = view(source, last if step is None else step, start, stop)
+    _complain([*runs.problems(), *shown.problems])
+    _print([to_json(shown)] if json else report(shown))
+
+
+@app.command()
+def runs(
+    store: Annotated[str, typer.Argument(metavar="[STORE]")] = ".", format: Format = None, json: Json = False
+) -> None:
+    """The runs of a store or folder, newest last."""
+    from inspector.formats import open_path
+    from inspector.model.values import to_json
+    from inspector.report.text import list_report
+    from inspector.report.view import run_list
+
+    found = open_path(store, format)
+    document = run_list(found)
+    _complain(found.problems())
+    _print([to_json(document)] if json else list_report(document))
+
+
+@app.command()
+def formats(json: Json = False) -> None:
+    """What can be read, and what of it can be resumed."""
+    from inspector.formats.reader import readers
+    from inspector.model.values import to_json
+
+    table = [{"name": reader.name, "what": reader.what, "driver": reader.driver} for reader in readers()]
+    if json:
+        _print([to_json({"schema": "runinspect.formats/1", "formats": table})])
+        return
+    _print(
+        f"{row['name']:<22} {row['what']}" + (f"  [resumed by {row['driver']}]" if row["driver"] else "")
+        for row in table
+    )
+
+
+@app.command(name="open", hidden=True)
+def open_screen(
+    path: Path,
+    run: RunId = None,
+    step: StepNo = None,
+    format: Format = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the run as it grows.")] = False,
+    ascii: Annotated[bool, typer.Option("--ascii", help="Only ASCII characters on the screen.")] = False,
+    mouse: Annotated[bool, typer.Option("--mouse", help="Take mouse clicks.")] = False,
+) -> None:
+    """The terminal UI."""
+    if not (sys.stdout.isatty() and (sys.stdin.isatty() or path == "-")):
+        raise UsageError(path, "the screen needs a terminal; `runinspect show` prints the run")
+    from inspector.tui.app import run_app
+
+    raise typer.Exit(run_app(path, run=run, step=step, format=format, follow=follow, ascii=ascii, mouse=mouse))
+
+
+def _range(steps: str | None, last: int) -> tuple[int, int]:
+    if steps is None:
+        return 1, last + 1
+    begin, colon, end = steps.partition(":")
+    try:
+        first = int(begin) if begin else 1
+        final = (int(end) if end else last) if colon else first
+    except ValueError:
+        raise UsageError("--steps", f"{steps!r} is no range like 3:7") from None
+    return max(first, 1), final + 1
+
+
+def _complain(problems: Iterable[object]) -> None:
+    from inspector.model.run import Problem
+
+    for problem in problems:
+        assert isinstance(problem, Problem)
+        _error(f"{one_line(problem.where)}: {one_line(problem.message)}")
+
+
+def _error(message: str) -> None:
+    sys.stderr.write(f"runinspect: {message}\n")
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(line + "\n")
+
+
+def _commands() -> set[str]:
+    return set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def main() -> NoReturn:
+    """The console script: runs the command and exits with its code."""
+    sys.exit(_guarded(lambda: _invoke(sys.argv[1:])))
+
+
+def _invoke(arguments: list[str]) -> int:
+    if arguments and (not arguments[0].startswith("-") or arguments[0] == "-") and arguments[0] not in _commands():
+        arguments = ["open", *arguments]
+    result = app(arguments, prog_name="runinspect", standalone_mode=False)
+    return result if isinstance(result, int) else 0
+
+
+def _guarded(command: Callable[[], int]) -> int:
+    """Runs the command; every way to end becomes an exit code and lines on stderr, never a traceback."""
+    # Whatever the locale says, text leaves as UTF-8, and what is no text leaves visibly.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        code = command()
+        sys.stdout.flush()
+        return code
+    except InspectorError as error:
+        _error(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader went away (`| head`): nothing more to say, and nothing to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except MemoryError:
+        _error("out of memory: the file is too large for what was asked")
+        return 2
+    except OSError as error:
+        if error.filename is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _error(f"{one_line(str(error.filename or 'output'))}: {error.strerror}")
+        return 2
+    except Exception as error:  # the last net: a user sees one line
+        format_message = getattr(error, "format_message", None)
+        if format_message is not None:  # the command line was not understood
+            _error(one_line(f"{format_message()} (see runinspect --help)"))
+            return 2
+        _error(one_line(f"internal error: {type(error).__name__}: {error} ({_origin(error)}); please report it"))
+        return 2
+
+
+def _origin(error: BaseException) -> str:
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    return f"{os.path.basename(last[0].filename)}:{last[0].lineno}" if last else "?"

@@ -1,0 +1,113 @@
+"""The only opener of files: read-only, by position, and never trusting that a file stays as it was.
+
+`pread` and not mmap, since a file that is cut short under an mmap kills the process. What cannot be
+read by position (stdin, a pipe) is copied to an unnamed temporary file first. A file grows or is
+replaced behind our back: `refresh` notices both.
+"""
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+from inspector.errors import UnreadableError
+from inspector.model.text import one_line
+
+CHUNK = 1 << 20
+UTF8_MARK = b"\xef\xbb\xbf"
+
+
+class File:
+    """A file opened for reading. `path` is as the user gave it, `label` its clean short name for
+    messages, `start` where its text begins (behind a UTF-8 byte order mark), `size` its length in
+    bytes when last looked at."""
+
+    def __init__(self, path: str, label: str | None = None) -> None:
+        self.path = path
+        self.label = one_line(label or os.path.basename(path) or path)
+        self._fd = _spool(sys.stdin.buffer) if path == "-" else _open(path)
+        if path == "-":
+            self.label = "stdin"
+        self.size = os.fstat(self._fd).st_size
+        self.start = 3 if self.read(0, 3) == UTF8_MARK else 0
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes at `offset`; fewer at the end of the file or where it was cut."""
+        pieces = []
+        while length > 0:
+            try:
+                piece = os.pread(self._fd, min(length, 1 << 30), offset)
+            except OSError as error:
+                raise UnreadableError(self.path, f"cannot be read: {error.strerror}") from error
+            if not piece:
+                break
+            pieces.append(piece)
+            offset += len(piece)
+            length -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def chunks(self, offset: int, stop: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """(offset, bytes) in pieces of at most 1 MiB, from `offset` to `stop` or the end."""
+        end = self.size if stop is None else min(stop, self.size)
+        while offset < end:
+            piece = self.read(offset, min(CHUNK, end - offset))
+            if not piece:
+                return
+            yield offset, piece
+            offset += len(piece)
+
+    def refresh(self) -> bool:
+        """Look at the size again, and follow the path to a new file when it was replaced; True when
+        anything changed. A file shorter than before, or another one, sets `size` anew: the caller
+        compares."""
+        before = self.size
+        with contextlib.suppress(OSError, UnreadableError):
+            if self.path != "-":
+                now, then = os.stat(self.path), os.fstat(self._fd)
+                if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino):
+                    fd = _open(self.path)
+                    os.close(self._fd)
+                    self._fd, before = fd, -1
+        self.size = os.fstat(self._fd).st_size
+        return self.size != before
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            self.close()
+
+
+def _open(path: str) -> int:
+    try:
+        # O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be opened") from error
+    except ValueError as error:  # a NUL in the path
+        raise UnreadableError(path, str(error)) from error
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return fd
+    if stat.S_ISFIFO(mode):
+        os.set_blocking(fd, True)
+        with os.fdopen(fd, "rb") as pipe:
+            return _spool(pipe)
+    os.close(fd)
+    kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+    raise UnreadableError(path, f"is {kind}")
+
+
+def _spool(stream: IO[bytes]) -> int:
+    """An unnamed temporary copy of what a stream still holds; the descriptor."""
+    with tempfile.TemporaryFile() as copy:
+        while piece := stream.read(CHUNK):
+            copy.write(piece)
+        copy.flush()
+        return os.dup(copy.fileno())

@@ -1,0 +1,1 @@
+"""One module per format, each with one entry `READER`; see `inspector.formats.reader`."""

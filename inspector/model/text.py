@@ -1,0 +1,37 @@
+"""Text from a file, made visible once, before anything shows it.
+
+A trace can hold terminal escapes, bidirectional controls that reorder a line, and halves of
+surrogate pairs that no terminal can print. `clean` turns each into the escape a JSON file would
+use (`\\u001b`); newline and tab stay, everything else stays as it is and is not normalised.
+"""
+
+import re
+
+# C0 but tab and newline, DEL, C1; bidi marks, embeddings, overrides and isolates; line and
+# paragraph separators (some terminals break lines there); the byte order mark; lone surrogates.
+# Interlinear anchors and tag characters are invisible carriers of text, so they are shown too.
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def clean(text: str) -> str:
+    """`text` with every character that could act on a terminal or reorder a line as an escape."""
+    return HIDDEN.sub(_escape, text) if HIDDEN.search(text) else text
+
+
+def one_line(text: str) -> str:
+    """`clean` text that also stays on its line: newline and tab become visible escapes."""
+    return clean(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def shorten(text: str, width: int) -> str:
+    """At most `width` characters of one line; what is cut is replaced by an ellipsis."""
+    line = one_line(text[: width * 2 + 2])
+    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"

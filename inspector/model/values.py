@@ -1,0 +1,176 @@
+"""Values as a file holds them: JSON, plus numbers that no float keeps and tags for the rest.
+
+A value is `None`, `bool`, `int`, `float`, `str`, `list`, `dict` with text keys, or a `Number`.
+What JSON lacks is a *tagged* dict, `{"$type": "tuple", ...}` (see `tag`); an object that only its
+own code could rebuild is `{"$type": "object", "class": "module:Name", "state": {...}}` and stays
+data. Nesting is bounded by `MAX_DEPTH`, and nothing here recurses.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from inspector.model.text import clean, shorten
+
+Value = Any
+"""None, bool, int, float, str, Number, list[Value] or dict[str, Value]."""
+
+MAX_DEPTH = 950
+"""Deeper parts are replaced by `{"$type": "cut", ...}` where a file is read."""
+
+
+class Number:
+    """A number as written in the file, where a Python number would rewrite it: `310.50`, `1E+2`,
+    `-0`, `1e999`, `NaN`, an integer of thousands of digits."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Number({self.text!r})"
+
+    @property
+    def finite(self) -> bool:
+        """Whether a double holds it, so that it may stand in JSON as it is."""
+        try:
+            return abs(float(self.text)) != float("inf") and self.text.lower().lstrip("-") != "nan"
+        except (ValueError, OverflowError):
+            return True  # a long integer: sound JSON
+
+
+def integer(text: str) -> Value:
+    """The integer written as `text`, or a Number where Python would rewrite or refuse it."""
+    if len(text) > 4000:
+        return Number(text)
+    number = int(text)
+    return number if str(number) == text else Number(text)
+
+
+def decimal(text: str) -> Value:
+    """The float written as `text`, or a Number where Python would rewrite it."""
+    number = float(text)
+    return number if repr(number) == text and number - number == 0 else Number(text)
+
+
+def tag(kind: str, **fields: Value) -> dict[str, Value]:
+    """A tagged value: `tag("bytes", base64="aGk=")`."""
+    return {"$type": kind, **fields}
+
+
+def transform(value: Value, leaf: Callable[[Value], Value], key: Callable[[str], str] | None = None) -> Value:
+    """A copy of `value` with `leaf` applied to everything that is no list or dict, and `key` to every
+    key, without recursion. Costs one pass."""
+    if not isinstance(value, list | dict):
+        return leaf(value)
+    root: list[Value] = [value]
+    stack: list[tuple[Any, Any]] = [(root, 0)]
+    while stack:
+        holder, place = stack.pop()
+        old = holder[place]
+        if isinstance(old, list):
+            new: Any = list(old)
+            holder[place] = new
+            for index, item in enumerate(new):
+                if isinstance(item, list | dict):
+                    stack.append((new, index))
+                else:
+                    new[index] = leaf(item)
+        else:
+            new = {(key(name) if key else name): item for name, item in old.items()}
+            holder[place] = new
+            for name, item in new.items():
+                if isinstance(item, list | dict):
+                    stack.append((new, name))
+                else:
+                    new[name] = leaf(item)
+    return root[0]
+
+
+def clean_value(value: Value) -> Value:
+    """`value` with every text in it, keys too, made visible (see `text.clean`)."""
+    return transform(value, lambda item: clean(item) if isinstance(item, str) else item, clean)
+
+
+def depth(value: Value) -> int:
+    """How many levels of lists and dicts `value` has; 0 for a plain value."""
+    level, deepest = [value], 0
+    while level := [item for item in level if isinstance(item, list | dict)]:
+        deepest += 1
+        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
+    return deepest
+
+
+def _written(value: object) -> object:
+    if isinstance(value, Number):
+        return msgspec.Raw(value.text.encode()) if value.finite else tag("number", text=value.text)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} is no value")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_written).encode
+
+
+def to_json(value: object) -> str:
+    """JSON text of a value or Struct: numbers as written, those that no double holds as
+    `{"$type": "number", "text": ...}`. Works at any depth."""
+    try:
+        return _encode(value).decode()
+    except RecursionError:
+        return "".join(_pieces(value))
+
+
+def _pieces(value: object) -> Iterator[str]:
+    """The JSON of `value` piece by piece, without recursion: for what is too deep for the encoder."""
+    stack: list[Iterator[tuple[str, object]] | str] = [iter([("", value)])]
+    while stack:
+        top = stack[-1]
+        if isinstance(top, str):
+            yield top
+            stack.pop()
+            continue
+        entry = next(top, None)
+        if entry is None:
+            stack.pop()
+            continue
+        lead, item = entry
+        yield lead
+        if isinstance(item, msgspec.Struct):
+            names = zip(item.__struct_encode_fields__, item.__struct_fields__, strict=True)
+            item = {name: getattr(item, field) for name, field in names}
+        if isinstance(item, dict):
+            stack += ["}", _entries((f"{_encode(str(k)).decode()}:", v) for k, v in item.items())]
+            yield "{"
+        elif isinstance(item, Sequence) and not isinstance(item, str | bytes):
+            stack += ["]", _entries(("", v) for v in item)]
+            yield "["
+        else:
+            yield _encode(item).decode()
+
+
+def _entries(items: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
+    for index, (lead, item) in enumerate(items):
+        yield ("," if index else "") + lead, item
+
+
+def preview(value: Value, width: int) -> str:
+    """One line of at most `width` characters that shows what `value` is. Looks only at as much of
+    the value as the line can show."""
+    if isinstance(value, str):
+        return shorten(value, width)
+    pieces, length = [], 0
+    for piece in _pieces(value):
+        pieces.append(piece)
+        length += len(piece)
+        if length > width:
+            break
+    return shorten("".join(pieces).replace(',"', ', "').replace('":', '": '), width)
