@@ -34,19 +34,19 @@ class Change(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How many messages stay; None: all."""
     messages: tuple[Message, ...] | UnsetType = UNSET
     """Appended messages; the state has some."""
-    pending: tuple[Pending, ...] | None | UnsetType = UNSET
-    queues: tuple[Queue, ...] | None | UnsetType = UNSET
+    pending: tuple[Pending, ...] | UnsetType | None = UNSET
+    queues: tuple[Queue, ...] | UnsetType | None = UNSET
     """All queues anew, where they are not the same ones."""
     moved: tuple[QueueChange, ...] = ()
-    actors: tuple[Actor, ...] | None | UnsetType = UNSET
+    actors: tuple[Actor, ...] | UnsetType | None = UNSET
     """All actors anew."""
     acted: dict[str, Actor] = msgspec.field(default_factory=dict)
     """Actors that changed, by their number in the state before, written as text."""
-    values: dict[str, Any] | None | UnsetType = UNSET
+    values: dict[str, Any] | UnsetType | None = UNSET
     """Values that are new or changed; None: the state no longer has any."""
     dropped: tuple[str, ...] = ()
     """Names of values that are gone."""
-    hooks: tuple[Hook, ...] | None | UnsetType = UNSET
+    hooks: tuple[Hook, ...] | UnsetType | None = UNSET
     unknown: tuple[str, ...] = ()
     """Parts that the state no longer tells."""
 
