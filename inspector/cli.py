@@ -6,7 +6,7 @@ Imports of what a command needs happen inside it: `--help` and `show` load neith
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 os.environ.setdefault("TYPER_USE_RICH", "false")
 
@@ -15,6 +15,10 @@ import typer
 from inspector import __version__
 from inspector.errors import InspectorError, UsageError
 from inspector.model.text import one_line
+
+if TYPE_CHECKING:
+    from inspector.diff import Side
+    from inspector.model.source import RunSource
 
 app = typer.Typer(
     name="runinspect",
@@ -60,13 +64,10 @@ def show(
         _print([to_json(document)] if json else list_report(document))
         return
     source = runs.open(run)
-    for _ in source.index():
-        pass
-    last = len(source)
-    if step is not None and not 0 <= step <= last:
-        raise UsageError(f"--step {step}", f"the steps of this run are 0 to {last}")
-    start, stop = _range(steps, last)
-    shown = view(source, last if step is None else step, start, stop)
+    _drain(source)
+    chosen = _step(source, step, f"--step {step}")
+    start, stop = _range(steps, len(source))
+    shown = view(source, chosen, start, stop)
     _complain([*runs.problems(), *shown.problems])
     _print([to_json(shown)] if json else report(shown))
 
@@ -85,6 +86,25 @@ def runs(
     document = run_list(found)
     _complain(found.problems())
     _print([to_json(document)] if json else list_report(document))
+
+
+@app.command()
+def diff(
+    left: Annotated[str, typer.Argument(metavar="LEFT", help="A run, at a step as PATH@N (default: the last).")],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="The other run or step.")],
+    run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run of LEFT.")] = None,
+    right_run: Annotated[str | None, typer.Option("--right-run", metavar="ID", help="Which run of RIGHT.")] = None,
+    format: Format = None,
+    json: Json = False,
+) -> None:
+    """What is different between two runs, or two steps; exit code 1 when they differ."""
+    from inspector.diff import compare
+    from inspector.model.values import to_json
+    from inspector.report.difftext import diff_report
+
+    found = compare(_side(left, run, format), _side(right, right_run, format))
+    _print([to_json(found)] if json else diff_report(found))
+    raise typer.Exit(0 if found.same else 1)
 
 
 @app.command()
@@ -119,6 +139,31 @@ def open_screen(
     from inspector.tui.app import run_app
 
     raise typer.Exit(run_app(path, run=run, step=step, format=format, follow=follow, ascii=ascii, mouse=mouse))
+
+
+def _side(place: str, run: str | None, format: str | None) -> "Side":
+    from inspector.diff import Side
+    from inspector.formats import open_path
+
+    path, at, number = place.rpartition("@")
+    step = int(number) if at and number.isdecimal() and not os.path.lexists(place) else None
+    source = open_path(place if step is None else path, format).open(run)
+    _drain(source)
+    chosen = _step(source, step, place)
+    _complain(source.problems())
+    return Side(definition=source.definition(), state=source.state(chosen))
+
+
+def _drain(source: "RunSource") -> None:
+    for _ in source.index():
+        pass
+
+
+def _step(source: "RunSource", step: int | None, place: str) -> int:
+    last = len(source)
+    if step is not None and not 0 <= step <= last:
+        raise UsageError(place, f"the steps of this run are 0 to {last}")
+    return last if step is None else step
 
 
 def _range(steps: str | None, last: int) -> tuple[int, int]:
