@@ -14,6 +14,8 @@ from msgspec import UNSET, UnsetType
 from inspector.model.run import Actor, Hook, Message, Pending, Queue, Record, State
 from inspector.model.values import Value
 
+SHIFTS = 64
+
 Part = TypeVar("Part")
 
 
@@ -119,14 +121,19 @@ def _queues(before: State, after: State, found: dict[str, Any]) -> None:
 
 
 def _queue(index: int, old: Queue, new: Queue) -> QueueChange:
-    plain = (old.contents, old.from_, old.to) == (new.contents, new.from_, new.to) == ("complete", old.from_, old.to)
-    if plain and old.tokens is not None and new.tokens is not None and old.size == len(old.tokens):
-        if new.size == len(new.tokens):
-            for taken in range(max(len(old.tokens) - len(new.tokens), 0), len(old.tokens) + 1):
-                stay = len(old.tokens) - taken
-                if list(old.tokens[taken:]) == list(new.tokens[:stay]):
-                    return QueueChange(index=index, taken=taken, put=tuple(new.tokens[stay:]))
+    if _whole(old) and _whole(new) and (old.from_, old.to) == (new.from_, new.to):
+        before, after = list(old.tokens or ()), list(new.tokens or ())
+        least = max(len(before) - len(after), 0)
+        # A step takes few tokens; trying every shift of two long queues would cost their product.
+        for taken in (*range(least, min(least + SHIFTS, len(before))), len(before)):
+            stay = len(before) - taken
+            if before[taken:] == after[:stay]:
+                return QueueChange(index=index, taken=taken, put=tuple(after[stay:]))
     return QueueChange(index=index, queue=new)
+
+
+def _whole(queue: Queue) -> bool:
+    return queue.contents == "complete" and queue.tokens is not None and queue.size == len(queue.tokens)
 
 
 def _moved(queues: Sequence[Queue] | None, change: Change) -> tuple[Queue, ...] | None:

@@ -40,11 +40,11 @@ class Number:
 
     @property
     def finite(self) -> bool:
-        """Whether a double holds it, so that it may stand in JSON as it is."""
-        try:
-            return abs(float(self.text)) != float("inf") and self.text.lower().lstrip("-") != "nan"
-        except (ValueError, OverflowError):
-            return True  # a long integer: sound JSON
+        """Whether it may stand in JSON as it is: an integer of any length, or what a double holds."""
+        if self.text.lstrip("-").isdigit():
+            return True
+        number = float(self.text)
+        return number - number == 0
 
 
 def integer(text: str) -> Value:
@@ -129,8 +129,9 @@ def to_json(value: object) -> str:
         return "".join(_pieces(value))
 
 
-def _pieces(value: object) -> Iterator[str]:
-    """The JSON of `value` piece by piece, without recursion: for what is too deep for the encoder."""
+def _pieces(value: object, comma: str = ",", colon: str = ":", longest: int | None = None) -> Iterator[str]:
+    """The JSON of `value` piece by piece, without recursion: for what is too deep for the encoder. Texts are
+    cut behind `longest` characters."""
     stack: list[Iterator[tuple[str, object]] | str] = [iter([("", value)])]
     while stack:
         top = stack[-1]
@@ -145,21 +146,30 @@ def _pieces(value: object) -> Iterator[str]:
         lead, item = entry
         yield lead
         if isinstance(item, msgspec.Struct):
-            names = zip(item.__struct_encode_fields__, item.__struct_fields__, strict=True)
-            item = {name: getattr(item, field) for name, field in names}
+            item = _fields(item)
         if isinstance(item, dict):
-            stack += ["}", _entries((f"{_encode(str(k)).decode()}:", v) for k, v in item.items())]
+            stack += ["}", _entries(comma, ((f"{_encode(str(name)).decode()}{colon}", v) for name, v in item.items()))]
             yield "{"
         elif isinstance(item, Sequence) and not isinstance(item, str | bytes):
-            stack += ["]", _entries(("", v) for v in item)]
+            stack += ["]", _entries(comma, (("", v) for v in item))]
             yield "["
         else:
-            yield _encode(item).decode()
+            yield _encode(item[:longest] if isinstance(item, str) else item).decode()
 
 
-def _entries(items: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
+def _fields(struct: msgspec.Struct) -> dict[str, object]:
+    config = struct.__struct_config__
+    found: dict[str, object] = {config.tag_field: config.tag} if config.tag_field else {}
+    for name, field in zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True):
+        value = getattr(struct, field)
+        if value is not msgspec.UNSET:
+            found[name] = value
+    return found
+
+
+def _entries(comma: str, items: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
     for index, (lead, item) in enumerate(items):
-        yield ("," if index else "") + lead, item
+        yield (comma if index else "") + lead, item
 
 
 def preview(value: Value, width: int) -> str:
@@ -168,9 +178,9 @@ def preview(value: Value, width: int) -> str:
     if isinstance(value, str):
         return shorten(value, width)
     pieces, length = [], 0
-    for piece in _pieces(value):
+    for piece in _pieces(value, ", ", ": ", width + 1):
         pieces.append(piece)
         length += len(piece)
         if length > width:
             break
-    return shorten("".join(pieces).replace(',"', ', "').replace('":', '": '), width)
+    return shorten("".join(pieces), width)
