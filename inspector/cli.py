@@ -36,6 +36,11 @@ StepNo = Annotated[int | None, typer.Option("--step", metavar="N", help="The ste
 Steps = Annotated[str | None, typer.Option("--steps", metavar="A:B", help="Only the steps A to B, both included.")]
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help="Read as this format (see formats).")]
 Json = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
+App = Annotated[
+    str, typer.Option("--app", metavar="TARGET", help="Today's code: module:attribute or file.py:attribute.")
+]
+Trace = Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Where the new run's trace goes.")]
+Calls = list[str] | None
 
 
 @app.callback(invoke_without_command=True)
@@ -121,6 +126,59 @@ def formats(json: Json = False) -> None:
         f"{row['name']:<22} {row['what']}" + (f"  [resumed by {row['driver']}]" if row["driver"] else "")
         for row in table
     )
+
+
+@app.command()
+def check(
+    path: Path, target: App, run: RunId = None, step: StepNo = None, format: Format = None, json: Json = False
+) -> None:
+    """The plan of a resume: what would be replayed, run and run again. Runs nothing of the run."""
+    from inspector.resume.console import check_command
+
+    raise typer.Exit(check_command(path, target, run=run, step=step, format=format, json=json))
+
+
+@app.command()
+def resume(
+    path: Path,
+    target: App,
+    run: RunId = None,
+    step: StepNo = None,
+    approve: Annotated[Calls, typer.Option("--approve", metavar="CALL", help="Let a waiting call run.")] = None,
+    deny: Annotated[Calls, typer.Option("--deny", metavar="CALL[=REASON]", help="Refuse a waiting call.")] = None,
+    answer: Annotated[Calls, typer.Option("--answer", metavar="CALL=JSON", help="Answer a question.")] = None,
+    reconcile: Annotated[
+        Calls,
+        typer.Option(
+            "--reconcile",
+            metavar="CALL=WHAT",
+            help="What becomes of a call that may have happened: retry, result:JSON, failure:TEXT, abort or leave.",
+        ),
+    ] = None,
+    arguments: Annotated[
+        Calls, typer.Option("--arguments", metavar="CALL=JSON", help="Run a call with these arguments.")
+    ] = None,
+    accept: Annotated[Calls, typer.Option("--accept", metavar="WARNING", help="Go on in spite of a warning.")] = None,
+    trace: Trace = None,
+    plan: Annotated[str | None, typer.Option("--plan", metavar="TOKEN", help="Only if the plan is still this.")] = None,
+    format: Format = None,
+    json: Json = False,
+) -> None:
+    """Continue a run with today's code."""
+    from inspector.resume.console import resume_command
+
+    options = {
+        "approve": approve or (),
+        "deny": deny or (),
+        "answer": answer or (),
+        "reconcile": reconcile or (),
+        "arguments": arguments or (),
+        "accept": accept or (),
+    }
+    code = resume_command(
+        path, target, options, run=run, step=step, format=format, trace=trace, expected=plan, json=json
+    )
+    raise typer.Exit(code)
 
 
 @app.command(name="open", hidden=True)

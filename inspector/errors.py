@@ -32,10 +32,11 @@ class UsageError(InspectorError):
 
 
 class RefusedError(InspectorError):
-    """A resume that is not going to happen; `code` is one of the stable words of `check`."""
+    """A resume that is not going to happen; `code` is one of the stable words of `check`,
+    `detail` the reason in words."""
 
     exit_code = 3
 
     def __init__(self, place: str, code: str, reason: str) -> None:
-        self.code = code
+        self.code, self.detail = code, one_line(reason)
         super().__init__(place, f"{code}: {reason}")

@@ -1,0 +1,196 @@
+"""Resuming: from a run in a file to a plan, and from a plan to a run that continues.
+
+A driver resumes the runs of one kind. It is one module (or package) in `drivers` with one entry, `DRIVER`,
+and nothing else names it. It says which runs it `drives`, makes the `plan` without running anything of the
+run, and `resume`s: the plan was accepted by then, and its needs are met. What every driver would have to do
+alike is done here, once: opening, the token of a plan, refusals, warnings, needs.
+"""
+
+import hashlib
+import importlib
+import os
+import pkgutil
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from inspector.errors import InspectorError, RefusedError, UsageError
+from inspector.model.run import Record, Run, SourceInfo
+from inspector.model.source import RunSource
+from inspector.model.values import to_json
+from inspector.resume.apps import App
+from inspector.resume.plan import Decisions, Ended, Need, Plan, Planned, Refusal, Warned, warn
+
+Emit = Callable[[dict[str, Any]], None]
+"""Takes the events of a run as they happen: dicts with an `event`, as `resume --json` prints them."""
+
+
+class Job(Record, frozen=True, kw_only=True):
+    """A run to be resumed after `step`, with today's code. `source` is fully indexed; `trace` is where
+    the new run's trace goes (None: the driver's choice in the platform's data folder). `stop` is set when
+    the run shall stop at its next safe boundary."""
+
+    path: str
+    source: RunSource
+    step: int
+    app: App
+    decisions: Decisions = msgspec.field(default_factory=Decisions)
+    trace: str | None = None
+    at_last: bool = True
+    """Whether `step` is the run's last one."""
+    stop: threading.Event = msgspec.field(default_factory=threading.Event)
+
+
+class Driver(Record, frozen=True, kw_only=True):
+    """How runs of one kind are resumed. `partial`: a run can go on as far as the decisions reach, and is
+    then suspended again; otherwise nothing runs while a need is open."""
+
+    name: str
+    drives: Callable[[SourceInfo, Run], bool]
+    plan: Callable[[Job], Plan]
+    resume: Callable[[Job, Plan, Emit], Ended]
+    partial: bool = False
+
+
+class Refused(RefusedError):
+    """The resume of a plan with refusals, or with warnings that nobody accepted."""
+
+    def __init__(self, refusals: Sequence[Refusal | Warned], plan: Plan) -> None:
+        self.refusals, self.plan = refusals, plan
+        super().__init__(refusals[0].subject, refusals[0].code, refusals[0].detail)
+
+
+@cache
+def all_drivers() -> Sequence[Driver]:
+    """All drivers, by name."""
+    package = importlib.import_module("inspector.resume.drivers")
+    return [
+        importlib.import_module(f"{package.__name__}.{module.name}").DRIVER
+        for module in pkgutil.iter_modules(package.__path__)
+        if not module.name.startswith("_")
+    ]
+
+
+def driver_of(source: RunSource) -> Driver | None:
+    """The driver for a run, None where there is none."""
+    run = source.run()
+    return next((driver for driver in all_drivers() if driver.drives(source.source, run)), None)
+
+
+def open_job(
+    path: str,
+    app: App,
+    *,
+    run: str | None = None,
+    step: int | None = None,
+    format: str | None = None,
+    trace: str | None = None,
+) -> Job:
+    """The job of resuming what a path holds. Raises UnreadableError and UsageError."""
+    from inspector.formats import open_path
+
+    source = open_path(path, format).open(run)
+    for _ in source.index():
+        pass
+    last = len(source)
+    if step is not None and not 0 <= step <= last:
+        raise UsageError(f"--step {step}", f"the steps of this run are 0 to {last}")
+    at = last if step is None else step
+    return Job(path=path, source=source, step=at, app=app, trace=trace, at_last=at == last)
+
+
+def check(job: Job) -> Plan:
+    """The plan of a job: what would be replayed and run, what is owed, and why it is refused, if it is."""
+    driver = driver_of(job.source)
+    if driver is None:
+        return _not_resumable(job)
+    try:
+        plan = driver.plan(job)
+    except RefusedError as error:
+        refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
+        plan = Plan(resumable=False, driver=driver.name, step=job.step, refusals=(refusal,))
+    return msgspec.structs.replace(plan, plan=token(job), resumable=plan.resumable and not plan.refusals)
+
+
+def resume(job: Job, emit: Emit, *, expected: str | None = None) -> Ended:
+    """Do what the plan of the job says. `expected` is the token of the plan that was agreed to. Raises
+    Refused, with the plan, before anything runs."""
+    plan = check(job)
+    refusals: Sequence[Refusal | Warned] = plan.refusals
+    if not refusals and expected is not None and expected != plan.plan:
+        detail = "the file or the code changed since the plan was made: check again"
+        refusals = (Refusal(code="plan_changed", subject=job.path, detail=detail),)
+    if refusals := refusals or plan.unaccepted(job.decisions.accept):
+        raise Refused(refusals, plan)
+    driver = driver_of(job.source)
+    assert driver is not None  # without one the plan is refused
+    owed = [need for need in plan.needs if not job.decisions.met(need)]
+    for need in owed:
+        emit({"event": "needs", **msgspec.structs.asdict(need)})
+    if owed and not driver.partial:
+        run = job.source.run()
+        return Ended(run=run.id, status="suspended", reason=_owed(owed), trace=job.path)
+    return driver.resume(job, plan, emit)
+
+
+def token(job: Job) -> str:
+    """A digest of what a plan depends on: the file, the run and step, the code, the decisions' absence."""
+    parts = [job.source.run().id, job.step, job.app.target, job.app.digest, *_stamps(job.path)]
+    return hashlib.sha256(to_json(parts).encode()).hexdigest()[:32]
+
+
+def _stamps(path: str) -> list[list[object]]:
+    """Name, size and time of the files behind a path."""
+    found: list[list[object]] = []
+    names = [path, path + "-wal"]
+    if os.path.isdir(path):
+        names = [os.path.join(folder, name) for folder, _, files in os.walk(path) for name in files]
+    for name in sorted(names)[:100_000]:
+        try:
+            status = os.stat(name)
+        except OSError:
+            continue
+        found.append([name, status.st_size, status.st_mtime_ns])
+    return found
+
+
+def _owed(needs: Sequence[Need]) -> str:
+    words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
+    return words[needs[0].question]
+
+
+def _not_resumable(job: Job) -> Plan:
+    name = job.source.source.format
+    refusal = Refusal(
+        code="not_resumable",
+        subject=job.path,
+        detail=f"a {name} file can be looked at, but nothing here resumes it; see `runinspect formats`",
+    )
+    return Plan(resumable=False, driver=None, step=job.step, plan=token(job), refusals=(refusal,))
+
+
+__all__ = [
+    "App",
+    "Decisions",
+    "Driver",
+    "Emit",
+    "Ended",
+    "InspectorError",
+    "Job",
+    "Need",
+    "Plan",
+    "Planned",
+    "Refusal",
+    "Refused",
+    "Warned",
+    "all_drivers",
+    "check",
+    "driver_of",
+    "open_job",
+    "resume",
+    "token",
+    "warn",
+]

@@ -1,0 +1,134 @@
+"""`check`, `resume` and `run` on a terminal or a pipe: events out as lines, the exit code back.
+
+Code of the user prints to stderr while it runs, so that stdout holds our lines and nothing else.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from inspector.model.text import one_line
+from inspector.model.values import preview, to_json
+from inspector.resume import Emit, Job, Plan, Refused, check, open_job, resume
+from inspector.resume.apps import load
+from inspector.resume.plan import Ended, read_decisions
+
+WIDTH = 160
+EXITS = {"completed": 0, "suspended": 4}
+"""Exit codes by the status of a run; any other is a failure."""
+
+
+def check_command(path: str, target: str, *, run: str | None, step: int | None, format: str | None, json: bool) -> int:
+    """Print the plan; 3 when the resume would be refused."""
+    with _own_stdout() as out:
+        plan = check(open_job(path, load(target), run=run, step=step, format=format))
+        _lines(out, [to_json(plan)] if json else report(plan))
+    for refusal in plan.refusals:
+        _complain(refusal.subject, refusal.code, refusal.detail)
+    return 3 if plan.refusals else 0
+
+
+def resume_command(
+    path: str,
+    target: str,
+    options: Mapping[str, Sequence[str]],
+    *,
+    run: str | None,
+    step: int | None,
+    format: str | None,
+    trace: str | None,
+    expected: str | None,
+    json: bool,
+) -> int:
+    """Do what the resume key of the screen does; every event is a line."""
+    import msgspec
+
+    with _own_stdout() as out:
+        job = open_job(path, load(target), run=run, step=step, format=format, trace=trace)
+        decisions = read_decisions(options, _known_calls(job))
+        job = msgspec.structs.replace(job, decisions=decisions)
+        try:
+            ended = resume(job, printer(out, json), expected=expected)
+        except Refused as error:
+            for refusal in error.refusals:
+                accept = f" (to go on all the same: --accept {refusal.code})" if hasattr(refusal, "accept") else ""
+                _complain(refusal.subject, refusal.code, refusal.detail + accept)
+            return error.exit_code
+        finish(out, ended, json)
+    return EXITS.get(ended.status, 1)
+
+
+def printer(out: IO[str], json: bool) -> Emit:
+    """Prints events, as JSON or as text."""
+
+    def emit(event: dict[str, Any]) -> None:
+        _lines(out, [to_json(event) if json else _text(event)])
+
+    return emit
+
+
+def finish(out: IO[str], ended: Ended, json: bool) -> None:
+    """The last line of a run, and on stderr where its trace is."""
+    import msgspec
+
+    event = {"event": "result", **msgspec.structs.asdict(ended)}
+    printer(out, json)(event)
+
+
+def report(plan: Plan) -> Iterator[str]:
+    """The plan as lines of text."""
+    yield f"resume after step {plan.step}: " + ("possible" if plan.resumable else "refused")
+    for title, work in (("replays", plan.replays), ("runs", plan.runs), ("runs again", plan.runs_again)):
+        for item in work:
+            step = f"step {item.step}  " if item.step is not None else ""
+            note = f"  ({item.note})" if item.note else ""
+            yield one_line(f"  {title:<10} {step}{item.name}  {item.call_id or ''}{note}").rstrip()
+    for need in plan.needs:
+        yield one_line(f"  needs      {need.question} {need.call_id}  {need.name}  {need.detail or ''}").rstrip()
+    for warning in plan.warnings:
+        accept = f"  (--accept {warning.code})" if warning.accept else ""
+        yield one_line(f"  warning    {warning.code}  {warning.subject}: {warning.detail}{accept}")
+    for refusal in plan.refusals:
+        yield one_line(f"  refused    {refusal.code}  {refusal.subject}: {refusal.detail}")
+
+
+def _text(event: dict[str, Any]) -> str:
+    rest = {key: value for key, value in event.items() if key != "event" and value not in (None, "", [], 0)}
+    parts = [f"{key} {value if isinstance(value, str) else preview(value, WIDTH)}" for key, value in rest.items()]
+    return one_line(f"{event['event']:<10} " + "  ".join(parts))
+
+
+def _known_calls(job: Job) -> list[str]:
+    state = job.source.state(job.step)
+    pending = state.pending if state is not None and state.pending is not None else ()
+    return [call for item in pending for call in (item.call_id, item.internal_call_id, item.name) if call]
+
+
+def _complain(place: str, code: str, detail: str) -> None:
+    sys.stderr.write(f"runinspect: {one_line(place)}: {one_line(f'{code}: {detail}')}\n")
+
+
+def _lines(out: IO[str], lines: Iterator[str] | Sequence[str]) -> None:
+    for line in lines:
+        out.write(line + "\n")
+    out.flush()
+
+
+@contextlib.contextmanager
+def _own_stdout() -> Iterator[IO[str]]:
+    """Our stdout; meanwhile whatever else prints there, subprocesses too, prints to stderr."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    out = os.fdopen(kept, "w", encoding="utf-8", errors="backslashreplace")
+    shown, sys.stdout = sys.stdout, sys.stderr
+    try:
+        yield out
+        out.flush()
+    finally:
+        sys.stdout = shown
+        os.dup2(kept, 1)
+        with contextlib.suppress(BrokenPipeError):
+            out.close()

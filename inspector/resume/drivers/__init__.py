@@ -1,0 +1,1 @@
+"""One driver a module (or package), with one entry: `DRIVER`. Dropping the module in makes it known."""

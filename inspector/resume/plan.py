@@ -1,0 +1,177 @@
+"""What a resume would do, as data: made without running anything of the run.
+
+`Plan` is the document of `runinspect check --json`; `Decisions` is what the operator said about it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from inspector.errors import UsageError
+from inspector.model.run import Record, RunStatus
+from inspector.model.values import Value
+
+Question = Literal["approve", "answer", "reconcile"]
+Reconciling = Literal["retry", "result", "failure", "abort", "leave"]
+
+MUST_ACCEPT = frozenset({"runs_again", "side_effects", "already_resumed", "tool_changed"})
+"""Warnings that somebody must accept before anything runs."""
+
+
+class Planned(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One piece of work in a plan: a step of the run, or a call of it."""
+
+    name: str
+    kind: str | None = None
+    step: int | None = None
+    call_id: str | None = None
+    note: str | None = None
+
+
+class Need(Record, frozen=True, kw_only=True):
+    """A decision that is owed before the run can go on; `detail` says what about."""
+
+    call_id: str
+    name: str
+    question: Question
+    detail: str | None = None
+
+
+class Refusal(Record, frozen=True, kw_only=True):
+    """Why the run cannot be resumed: a stable word, what it is about, and the difference in words."""
+
+    code: str
+    subject: str
+    detail: str
+
+
+class Warned(Record, frozen=True, kw_only=True):
+    """What should be known before the run goes on; with `accept` it must be accepted."""
+
+    code: str
+    subject: str
+    detail: str
+    accept: bool = False
+
+
+def warn(code: str, subject: str, detail: str) -> Warned:
+    """A warning, which must be accepted when its code is one of those."""
+    return Warned(code=code, subject=subject, detail=detail, accept=code in MUST_ACCEPT)
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """`runinspect.check/1`. `plan` is a token of the file, the step and the code that it was made from."""
+
+    schema: str = "runinspect.check/1"
+    resumable: bool
+    driver: str | None
+    step: int
+    plan: str | None = None
+    replays: tuple[Planned, ...] = ()
+    runs: tuple[Planned, ...] = ()
+    runs_again: tuple[Planned, ...] = ()
+    needs: tuple[Need, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    diff: Any = None
+
+    def unaccepted(self, accepted: Iterable[str]) -> tuple[Warned, ...]:
+        """The warnings that still must be accepted."""
+        known = set(accepted)
+        return tuple(warning for warning in self.warnings if warning.accept and warning.code not in known)
+
+
+class Reconciliation(Record, frozen=True, kw_only=True):
+    """What is to become of an operation that may have happened: run it again, take this `value` as its
+    result or its failure, give up the run, or leave it open."""
+
+    how: Reconciling
+    value: Value = None
+
+
+class Decisions(Record, frozen=True, kw_only=True):
+    """What the operator decided, by call id."""
+
+    approve: tuple[str, ...] = ()
+    deny: dict[str, str | None] = msgspec.field(default_factory=dict)
+    answer: dict[str, Value] = msgspec.field(default_factory=dict)
+    reconcile: dict[str, Reconciliation] = msgspec.field(default_factory=dict)
+    arguments: dict[str, Value] = msgspec.field(default_factory=dict)
+    """Arguments to run a call with, in place of the model's."""
+    accept: frozenset[str] = frozenset()
+
+    def met(self, need: Need) -> bool:
+        """Whether a need has its decision."""
+        if need.question == "approve":
+            return need.call_id in self.approve or need.call_id in self.deny
+        return need.call_id in (self.answer if need.question == "answer" else self.reconcile)
+
+    def calls(self) -> set[str]:
+        """Every call id that something was decided about."""
+        return {*self.approve, *self.deny, *self.answer, *self.reconcile, *self.arguments}
+
+
+class Ended(Record, frozen=True, kw_only=True):
+    """How a resumed run ended, or that it is suspended again. `trace` is its file or store; `replayed`
+    and `ran` count steps."""
+
+    run: str | None
+    status: RunStatus
+    reason: str | None = None
+    output: Value = None
+    trace: str | None = None
+    resumed_from: str | None = None
+    replayed: int = 0
+    ran: int = 0
+
+
+def split(option: str, text: str, known: Iterable[str]) -> tuple[str, str | None]:
+    """`CALL=REST` or `CALL`: a call id may itself hold `=`, so the known ids are tried first."""
+    for call_id in sorted(known, key=len, reverse=True):
+        if text == call_id:
+            return call_id, None
+        if text.startswith(f"{call_id}="):
+            return call_id, text[len(call_id) + 1 :]
+    call_id, sign, rest = text.partition("=")
+    if not call_id:
+        raise UsageError(option, f"{text!r} names no call")
+    return call_id, rest if sign else None
+
+
+def read_decisions(options: Mapping[str, Iterable[str]], known: Iterable[str]) -> Decisions:
+    """The decisions of the command line: texts by option name (`approve`, `deny`, `answer`, `reconcile`,
+    `arguments`, `accept`). Raises UsageError."""
+    ids = list(known)
+    parts = {
+        name: [split(f"--{name}", text, ids) for text in options.get(name, ())]
+        for name in ("approve", "deny", "answer", "reconcile", "arguments")
+    }
+    if both := {call for call, _ in parts["approve"]} & {call for call, _ in parts["deny"]}:
+        raise UsageError("--approve", f"{', '.join(sorted(both))} is approved and denied at once")
+    return Decisions(
+        approve=tuple(call for call, _ in parts["approve"]),
+        deny=dict(parts["deny"]),
+        answer={call: _json("--answer", text) for call, text in parts["answer"]},
+        arguments={call: _json("--arguments", text) for call, text in parts["arguments"]},
+        reconcile={call: _reconciliation(text) for call, text in parts["reconcile"]},
+        accept=frozenset(options.get("accept", ())),
+    )
+
+
+def _json(option: str, text: str | None) -> Value:
+    try:
+        return msgspec.json.decode(text or "")
+    except msgspec.DecodeError:
+        raise UsageError(option, f"{text!r} is no JSON (a text needs its quotes: CALL='\"yes\"')") from None
+
+
+def _reconciliation(text: str | None) -> Reconciliation:
+    how, _, rest = (text or "").partition(":")
+    if how == "result":
+        return Reconciliation(how="result", value=_json("--reconcile", rest))
+    if how == "failure":
+        return Reconciliation(how="failure", value=rest)
+    if how in ("retry", "abort", "leave"):
+        return Reconciliation(how=how)  # type: ignore[arg-type]
+    raise UsageError("--reconcile", f"{text!r} is none of retry, result:JSON, failure:TEXT, abort, leave")
