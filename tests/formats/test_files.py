@@ -1,0 +1,74 @@
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import UnreadableError
+from inspector.formats.files import CHUNK, File
+
+
+def test_a_mark_is_not_text(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"\xef\xbb\xbf{}")
+    file = File(str(path))
+    assert (file.start, file.read(file.start, 9)) == (3, b"{}")
+
+
+def test_a_file_comes_in_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    data = os.urandom(2 * CHUNK + 17)
+    path.write_bytes(data)
+    file = File(str(path))
+    pieces = list(file.chunks(5))
+    assert pieces[0][0] == 5
+    assert b"".join(piece for _, piece in pieces) == data[5:]
+    assert b"".join(piece for _, piece in file.chunks(5, 100)) == data[5:100]
+
+
+def test_a_file_that_shrinks_ends_early(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * (2 * CHUNK))
+    file = File(str(path))
+    os.truncate(path, 10)
+    assert b"".join(piece for _, piece in file.chunks(0)) == b"x" * 10
+    assert file.refresh()
+    assert file.size == 10
+
+
+def test_a_file_that_is_replaced_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    file = File(str(path))
+    assert not file.refresh()
+    (tmp_path / "b").write_bytes(b"new")
+    os.replace(tmp_path / "b", path)
+    assert file.refresh()
+    assert file.read(0, 3) == b"new"
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_bytes(b"{}\n" * 1000))
+    writer.start()
+    file = File(f"{path}")
+    writer.join()
+    assert file.size in (0, 3000)  # 0: the writer had not opened it yet, and opening must not wait
+
+
+@pytest.mark.parametrize("name", ["", "gone", "folder", "device", "a\0b"])
+def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    path = "/dev/zero" if name == "device" else str(tmp_path / name)
+    with pytest.raises(UnreadableError) as caught:
+        File(path)
+    assert str(caught.value).startswith(path.replace("\0", "\\u0000"))
+
+
+def test_opening_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"{}")
+    before = os.stat(path)
+    File(str(path)).read(0, 2)
+    assert (os.stat(path).st_mtime_ns, os.listdir(tmp_path)) == (before.st_mtime_ns, ["a"])
