@@ -1,0 +1,1 @@
+"""The screen: Textual, and nothing of ours below it knows about it."""

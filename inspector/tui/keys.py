@@ -1,0 +1,76 @@
+"""Every key, as data: Textual's bindings, the footer, the help screen and the README's list are made of it.
+
+A key belongs to a place (`where`): `app` everywhere, `run` the screen of a run, `runs` the list of runs,
+`rows` any list of lines, `state` the state pane, `viewer` a value shown full-screen, `prompt` a line that
+is being typed. `hint` is its word in the footer; keys without one stand in the help alone.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from textual.binding import Binding, BindingType
+
+Where = Literal["app", "run", "runs", "rows", "state", "viewer", "prompt"]
+
+
+class Key(NamedTuple):
+    """`keys` are Textual's names, `action` a method `action_...` of the place's widget."""
+
+    id: str
+    keys: str
+    action: str
+    help: str
+    where: Where
+    hint: str = ""
+    shown: str = ""
+    """The keys as people write them, where their names say it badly."""
+
+
+KEYS = (
+    Key("row-up", "up,k", "row(-1)", "one row up", "rows", shown="Up k"),
+    Key("row-down", "down,j", "row(1)", "one row down", "rows", shown="Down j"),
+    Key("page-up", "pageup,b", "page(-1)", "one screen up", "rows", shown="PageUp b"),
+    Key("page-down", "pagedown,space", "page(1)", "one screen down", "rows", shown="PageDown Space"),
+    Key("first", "home", "first", "the first row", "rows", shown="Home"),
+    Key("last", "end,G", "last", "the last row", "rows", shown="End G"),
+    Key("left", "less_than_sign,shift+left", "sideways(-1)", "show what is further left", "rows", shown="<"),
+    Key("right", "greater_than_sign,shift+right", "sideways(1)", "show what is further right", "rows", shown=">"),
+    Key("choose", "enter", "choose", "open what the row stands for", "rows", shown="Enter"),
+    Key("step-back", "left,h", "step(-1)", "the step before", "run", "step", "Left h"),
+    Key("step-on", "right,l", "step(1)", "the next step", "run", "step", "Right l"),
+    Key("other-pane", "tab", "other_pane", "between timeline and state", "run", "pane", "Tab"),
+    Key("odd-back", "left_square_bracket", "odd(-1)", "the failed or open step before", "run", "failed/open", "["),
+    Key("odd-on", "right_square_bracket", "odd(1)", "the next failed or open step", "run", "failed/open", "]"),
+    Key("go", "g", "go", "go to a step by its number", "run", "go to"),
+    Key("find", "slash", "find", "find a text in names, summaries and records", "run", "find", "/"),
+    Key("find-on", "n", "find_again(1)", "the next place where it stands", "run"),
+    Key("find-back", "N", "find_again(-1)", "the place before", "run"),
+    Key("filter", "f", "filter", "show only steps of some kinds or statuses", "run", "filter"),
+    Key("mark", "m", "mark", "mark the step", "run"),
+    Key("to-mark", "apostrophe", "to_mark", "go to the marked step, and back", "run", shown="'"),
+    Key("follow", "F", "follow", "follow a run that grows", "run"),
+    Key("problems", "p", "problems", "what is wrong with the file, and where", "run"),
+    Key("export", "x", "export", "write the run as a trace of our own", "run"),
+    Key("runs-find", "slash", "find", "show only runs whose line holds a text", "runs", "filter", "/"),
+    Key("runs-problems", "p", "problems", "what is wrong with the source, and where", "runs", "problems"),
+    Key("help", "question_mark", "help", "all keys of where you are", "app", "all keys", "?"),
+    Key("palette", "ctrl+p", "palette", "choose what to do from a list", "app", shown="Ctrl-P"),
+    Key("back", "q,escape", "back", "go back; q leaves when there is nothing to go back to", "app", shown="q Esc"),
+    Key("suspend", "ctrl+z", "suspend_process", "to the shell; fg comes back", "app", shown="Ctrl-Z"),
+    Key("quit", "ctrl+c,ctrl+q", "quit", "leave", "app", shown="Ctrl-C"),
+)
+
+
+def of(*places: Where) -> Iterator[Key]:
+    """The keys of these places, in the order of the table."""
+    return (key for key in KEYS if key.where in places)
+
+
+def bindings(where: Where) -> list[BindingType]:
+    """Textual's bindings of a place."""
+    return [Binding(key.keys, key.action, key.help, show=False, id=f"{where}.{key.id}") for key in of(where)]
+
+
+def shown(key: Key) -> str:
+    """The key as people write it."""
+    return key.shown or key.keys.replace(",", " ")

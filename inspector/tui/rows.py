@@ -1,0 +1,200 @@
+"""The one list of the screen: any number of lines, of which only the visible ones exist.
+
+A `Lines` builds a line when it is asked for; what was drawn is kept as strips. A cursor move draws two
+strips, a scroll by one line one more. Nothing here measures or touches a line that is out of sight.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from inspector.tui.draw import WIDEST, strip
+from inspector.tui.keys import bindings
+from inspector.tui.line import Line, Lines, Span
+
+KEPT = 512
+"""Strips that are kept."""
+
+SIDEWAYS = 16
+"""Cells of one step to the side."""
+
+
+class Rows(ScrollView, can_focus=True):
+    """Lines with a cursor. `built` counts the strips that were drawn, for tests."""
+
+    DEFAULT_CSS = """
+    Rows { overflow-x: hidden; overflow-y: auto; scrollbar-size: 0 0; background: transparent; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("rows")
+    ascii = False
+    """Draw in ASCII alone; the app sets it on the class, once, before anything is drawn."""
+
+    @dataclass
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        rows: "Rows"
+        index: int
+
+        @property
+        def control(self) -> "Rows":
+            return self.rows
+
+    @dataclass
+    class Chosen(Message):
+        """Enter on a row."""
+
+        line: Line
+        rows: "Rows"
+        index: int
+
+        @property
+        def control(self) -> "Rows":
+            return self.rows
+
+    def __init__(self, lines: Lines = (), *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.lines: Lines = lines
+        self.cursor = 0
+        self.shift = 0
+        self.built = 0
+        self._strips: OrderedDict[int, Strip] = OrderedDict()
+
+    def on_mount(self) -> None:
+        self._measure()
+
+    def show(self, lines: Lines, cursor: int | None = None) -> None:
+        """Show other lines, with the cursor where it is or at `cursor`."""
+        self.lines = lines
+        self._strips.clear()
+        self._measure()
+        self.move(self.cursor if cursor is None else cursor, tell=False)
+        self.refresh()
+
+    def grown(self) -> None:
+        """There are more lines, or fewer; those that were there did not change."""
+        self._measure()
+        for index in [index for index in self._strips if index >= len(self.lines)]:
+            del self._strips[index]
+        self.move(self.cursor, tell=False)
+        self.refresh()
+
+    def changed(self, indices: Sequence[int] | None = None) -> None:
+        """These lines changed (None: all of them); those in sight are drawn again."""
+        for index in list(self._strips) if indices is None else indices:
+            self._strips.pop(index, None)
+        in_sight = self.in_sight
+        for index in in_sight if indices is None else indices:
+            if index in in_sight:
+                self.refresh_line(index)
+
+    @property
+    def in_sight(self) -> range:
+        """The lines in sight."""
+        top = self.scroll_offset.y
+        return range(top, min(top + self.size.height, len(self.lines)))
+
+    def move(self, index: int, *, tell: bool = True) -> None:
+        """Put the cursor on a row, as near as there is one, and bring it into sight."""
+        index = max(min(index, len(self.lines) - 1), 0)
+        before, self.cursor = self.cursor, index
+        if before != index:
+            self.changed((before, index))
+        self._reveal()
+        if tell and before != index:
+            self.post_message(self.Moved(self, index))
+
+    def render_line(self, y: int) -> Strip:
+        """A line of the widget: from what was drawn before where possible."""
+        index = self.scroll_offset.y + y
+        if index >= len(self.lines):
+            return Strip.blank(self.size.width)
+        if index in self._strips:
+            self._strips.move_to_end(index)
+            return self._strips[index]
+        drawn = self._draw(index)
+        self.built += 1
+        self._strips[index] = drawn
+        while len(self._strips) > KEPT:
+            self._strips.popitem(last=False)
+        return drawn
+
+    def _draw(self, index: int) -> Strip:
+        line = self.lines[index]
+        if index != self.cursor:
+            mark, over = Span(" "), None
+        else:
+            mark, over = Span(">", "heading"), "selected" if self.has_focus else None
+        left = strip(Line((mark,)), 1, over=over)
+        body = strip(line, max(self.size.width - 1, 0), shift=self.shift, ascii=self.ascii, over=over)
+        return Strip.join([left, body])
+
+    def _measure(self) -> None:
+        self.virtual_size = Size(self.size.width, len(self.lines))
+
+    def _reveal(self) -> None:
+        top, height = self.scroll_offset.y, self.size.height
+        if not height:
+            return
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False)
+        elif self.cursor >= top + height:
+            self.scroll_to(y=self.cursor - height + 1, animate=False)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._strips.clear()
+        self._measure()
+        self._reveal()
+
+    def on_focus(self) -> None:
+        self.changed((self.cursor,))
+
+    def on_blur(self) -> None:
+        self.changed((self.cursor,))
+
+    def on_click(self, event: events.Click) -> None:
+        index = self.scroll_offset.y + event.y
+        if index < len(self.lines):
+            chosen = index == self.cursor
+            self.move(index)
+            if chosen:
+                self.action_choose()
+
+    def action_row(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.move(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by screens, and the lines with it."""
+        height = max(self.size.height - 1, 1)
+        limit = max(len(self.lines) - self.size.height, 0)
+        self.scroll_to(y=max(min(self.scroll_offset.y + by * height, limit), 0), animate=False)
+        self.move(self.cursor + by * height)
+
+    def action_first(self) -> None:
+        """The first row."""
+        self.move(0)
+
+    def action_last(self) -> None:
+        """The last row."""
+        self.move(len(self.lines) - 1)
+
+    def action_sideways(self, by: int) -> None:
+        """Show what is further to the right or left."""
+        shift = max(min(self.shift + by * SIDEWAYS, WIDEST), 0)
+        if shift != self.shift:
+            self.shift = shift
+            self.changed()
+
+    def action_choose(self) -> None:
+        """Tell that Enter was pressed on the row."""
+        if self.cursor < len(self.lines):
+            self.post_message(self.Chosen(self.lines[self.cursor], self, self.cursor))
