@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from inspector.diff.values import Difference, differences, equal
+from inspector.diff.values import Difference, differences
 from inspector.model.run import Actor, Message, Pending, Queue, State
-from inspector.model.values import Value
+from inspector.model.values import Value, equal
 
 PARTS = ("queues", "pending", "actors", "messages", "values")
 Part = TypeVar("Part")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inspector.model.run import Record
-from inspector.model.values import Value
+from inspector.model.values import Value, equal
 
 LIMIT = 1000
 """Differences of one pair of values that are told apart; behind them the rest is one difference."""
@@ -38,28 +38,6 @@ def differences(left: Value, right: Value, path: str = "") -> Iterator[Differenc
             if found == LIMIT and stack:
                 yield Difference(path=path, left="more differences than are told apart", right=None)
                 return
-
-
-def equal(left: Value, right: Value) -> bool:
-    """Whether two values are the same, types included, at any depth."""
-    stack = [(left, right)]
-    while stack:
-        one, other = stack.pop()
-        if one is other:
-            continue
-        if type(one) is not type(other):
-            return False
-        if isinstance(one, dict):
-            if one.keys() != other.keys():
-                return False
-            stack += [(value, other[name]) for name, value in one.items()]
-        elif isinstance(one, list):
-            if len(one) != len(other):
-                return False
-            stack += zip(one, other, strict=True)
-        elif one != other:
-            return False
-    return True
 
 
 def _join(path: str, name: str) -> str:

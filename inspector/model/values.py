@@ -109,6 +109,28 @@ def depth(value: Value) -> int:
     return deepest
 
 
+def equal(left: Value, right: Value) -> bool:
+    """Whether two values are the same, types included, at any depth."""
+    stack = [(left, right)]
+    while stack:
+        one, other = stack.pop()
+        if one is other:
+            continue
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, dict):
+            if one.keys() != other.keys():
+                return False
+            stack += [(value, other[name]) for name, value in one.items()]
+        elif isinstance(one, list):
+            if len(one) != len(other):
+                return False
+            stack += zip(one, other, strict=True)
+        elif one != other:
+            return False
+    return True
+
+
 def _written(value: object) -> object:
     if isinstance(value, Number):
         return msgspec.Raw(value.text.encode()) if value.finite else tag("number", text=value.text)

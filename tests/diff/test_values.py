@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.diff.values import LIMIT, differences, equal
+from inspector.diff.values import LIMIT, differences
+from inspector.model.values import equal
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
