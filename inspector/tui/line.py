@@ -55,6 +55,7 @@ COLOURS = {
     "problem": "yellow",
     "added": "green",
     "removed": "red",
+    "changed": "yellow",
     "bar": "blue",
     "match": "black on yellow",
     "title": "reverse",
