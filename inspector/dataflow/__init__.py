@@ -1,0 +1,1 @@
+"""The network that the runner executes, its firing rules, its values and its state. Pure: no IO, no await."""

@@ -1,0 +1,275 @@
+"""Actors as users write them, functions and classes, and what the network knows of them.
+
+A function is an actor with an input port per parameter and one output port, `out`. A class is one with a
+method `fire` (or several methods marked `@action`); its fields without a default are *parameters*, part of the
+definition, and those with a default are *state*, saved with every firing. A firing takes one token from each
+input port of the action, runs the body once, and puts what it returned: a value on the only output port,
+`emit(port=value)` on several, an iterator of `emit` for several tokens; `None` puts nothing where there are
+several ports. All of it at the end, or nothing.
+"""
+
+import copy
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, TypeVar, overload
+
+from inspector.dataflow.names import qualified
+from inspector.errors import UsageError
+
+Idempotency = Literal["supported", "unsupported", "unknown"]
+ActorKind = Literal["task", "source", "tool", "agent", "loop", "when"]
+Function = TypeVar("Function", bound=Callable[..., Any])
+CONTEXT = "context"
+"""The name of the parameter that is no port but the firing's context."""
+
+
+class Emit:
+    """Tokens for output ports, made by `emit`."""
+
+    __slots__ = ("tokens",)
+
+    def __init__(self, tokens: Mapping[str, Any]) -> None:
+        self.tokens = tokens
+
+
+def emit(**tokens: Any) -> Emit:
+    """A token for each named output port: `return emit(good=text)`, or `yield emit(out=1)` for several."""
+    return Emit(tokens)
+
+
+@dataclasses.dataclass(frozen=True)
+class Action:
+    """One way in which an actor can fire: a token from each of `inputs`, when `guard` (if any) accepts them."""
+
+    name: str
+    inputs: tuple[str, ...]
+    guard: Callable[..., bool] | None = None
+    wants_context: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Actor:
+    """What a node of a network does. `kind`, `class_name` (`module:Qualname`), ports, actions in the order in
+    which they are tried; `parameters` and `state` are the values of the instance's fields, the latter copied
+    for each run; `hints` the annotated type of each port; `bodies` the functions whose source counts as the
+    body; `make` gives the object whose methods run, from parameters and state (None: a plain function)."""
+
+    kind: ActorKind
+    class_name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    actions: tuple[Action, ...]
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    state: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    hints: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    bodies: tuple[Callable[..., Any], ...] = ()
+    idempotency: Idempotency = "unknown"
+    timeout: float | None = None
+    default_name: str = "actor"
+    factory: type | None = None
+    function: Callable[..., Any] | None = None
+    target: Any = None
+    """The tool, agent or other object that a node of that kind stands for."""
+
+    def bind(self, action: Action, state: Mapping[str, Any]) -> tuple[Callable[..., Any], Any]:
+        """The callable of an action, and the object it belongs to, holding `state` (None for a function)."""
+        if self.factory is None:
+            assert self.function is not None
+            return self.function, None
+        instance: Any = object.__new__(self.factory)
+        for name, value in (*self.parameters.items(), *state.items()):
+            object.__setattr__(instance, name, value)
+        return getattr(instance, action.name), instance
+
+    def state_of(self, instance: Any) -> dict[str, Any]:
+        """The state fields of an instance after a firing."""
+        return {name: getattr(instance, name) for name in self.state} if instance is not None else {}
+
+    def fresh_state(self) -> dict[str, Any]:
+        """The state before the first firing, not shared with any other run."""
+        return copy.deepcopy(dict(self.state))
+
+    def tokens(self, result: Any) -> Iterator[tuple[str, Any]]:
+        """(port, token) for what a body returned, in order. Raises TypeError for what fits no port."""
+        if isinstance(result, Emit):
+            yield from self._emitted(result)
+        elif inspect.isgenerator(result):
+            for item in result:
+                yield from self.tokens(item)
+        elif len(self.outputs) == 1:
+            yield self.outputs[0], result
+        elif result is not None:
+            raise TypeError(
+                f"returned a {type(result).__name__} for the ports {', '.join(self.outputs)}: use emit(...)"
+            )
+
+    def _emitted(self, emitted: Emit) -> Iterator[tuple[str, Any]]:
+        for port, token in emitted.tokens.items():
+            if port not in self.outputs:
+                raise TypeError(f"emitted to {port!r}, which is no output port ({', '.join(self.outputs) or 'none'})")
+            yield port, token
+
+
+def action(
+    guard: Callable[..., bool] | None = None,
+) -> Callable[[Function], Function]:
+    """Marks a method as an action of its actor; `guard(self, token, ...)` decides on the tokens in front,
+    without taking them, and must not have effects."""
+
+    def mark(method: Function) -> Function:
+        method.__action__ = guard  # type: ignore[attr-defined]
+        return method
+
+    if callable(guard) and not isinstance(guard, type) and _is_method(guard):
+        raise UsageError("@action", "takes parentheses: @action() or @action(guard=...)")
+    return mark
+
+
+def _is_method(function: Callable[..., Any]) -> bool:
+    return (
+        getattr(function, "__name__", "<lambda>") != "<lambda>" and "." in function.__qualname__.split("<locals>.")[-1]
+    )
+
+
+@overload
+def actor(body: Function) -> Function: ...
+@overload
+def actor(
+    *,
+    outputs: Iterable[str] | None = None,
+    idempotency: Idempotency = "unknown",
+    timeout: float | None = None,
+) -> Callable[[Function], Function]: ...
+def actor(
+    body: Any = None,
+    *,
+    outputs: Iterable[str] | None = None,
+    idempotency: Idempotency = "unknown",
+    timeout: float | None = None,
+) -> Any:
+    """Makes a function or a class an actor. `outputs` names its output ports (default: `out` alone);
+    `idempotency` says whether running the body twice with the same tokens and key is harmless; `timeout` is in
+    seconds. Raises UsageError for a body whose ports cannot be told from its signature."""
+
+    def make(body: Any) -> Any:
+        ports = ("out",) if outputs is None else tuple(outputs)
+        if isinstance(body, type):
+            body.__actor__ = _class_actor(_with_init(body), ports, idempotency, timeout)  # type: ignore[attr-defined]
+            return body
+        body.__actor__ = _function_actor(body, ports, idempotency, timeout)
+        return body
+
+    return make if body is None else make(body)
+
+
+def actor_of(thing: Any) -> Actor | None:
+    """The actor that a decorated function, or an instance of a decorated class, is; None for anything else."""
+    spec: Actor | None = getattr(thing, "__actor__", None)
+    if spec is None or isinstance(thing, type):
+        return None
+    if spec.factory is None:
+        return spec
+    fields = vars(thing) if hasattr(thing, "__dict__") else {}
+    parameters = {name: fields[name] for name in spec.parameters if name in fields}
+    state = {name: fields.get(name, default) for name, default in spec.state.items()}
+    return dataclasses.replace(spec, parameters=parameters, state=copy.deepcopy(state))
+
+
+def _with_init(body: type) -> type:
+    return body if "__init__" in vars(body) or dataclasses.is_dataclass(body) else dataclasses.dataclass(body)
+
+
+def _function_actor(
+    body: Callable[..., Any], outputs: tuple[str, ...], idempotency: Idempotency, timeout: float | None
+) -> Actor:
+    act = _action(body, body.__name__, None, method=False)
+    return Actor(
+        kind="task" if act.inputs else "source",
+        class_name=qualified(body),
+        inputs=act.inputs,
+        outputs=outputs,
+        actions=(act,),
+        hints=_hints(body, act.inputs),
+        bodies=(body,),
+        idempotency=idempotency,
+        timeout=timeout,
+        default_name=body.__name__,
+        function=body,
+    )
+
+
+def _class_actor(body: type, outputs: tuple[str, ...], idempotency: Idempotency, timeout: float | None) -> Actor:
+    methods = {
+        name: method for base in reversed(body.__mro__) for name, method in vars(base).items() if callable(method)
+    }
+    marked = [name for name, method in methods.items() if hasattr(method, "__action__")]
+    names = marked or (["fire"] if "fire" in methods else [])
+    if not names:
+        raise UsageError(body.__qualname__, "has no method fire and none marked @action")
+    actions = tuple(
+        _action(methods[name], name, getattr(methods[name], "__action__", None), method=True) for name in names
+    )
+    inputs = tuple(dict.fromkeys(port for act in actions for port in act.inputs))
+    hints: dict[str, Any] = {}
+    for name, act in zip(names, actions, strict=True):
+        hints |= _hints(methods[name], act.inputs)
+    fields = typing.get_type_hints(body) if "__annotations__" in vars(body) else {}
+    own = [name for name in fields if name not in ("__actor__",)]
+    guards = tuple(act.guard for act in actions if act.guard is not None)
+    return Actor(
+        kind="task" if inputs else "source",
+        class_name=qualified(body),
+        inputs=inputs,
+        outputs=outputs,
+        actions=actions,
+        parameters={name: None for name in own if not _has_default(body, name)},
+        state={name: _default(body, name) for name in own if _has_default(body, name)},
+        hints=hints,
+        bodies=(*(methods[name] for name in names), *guards),
+        idempotency=idempotency,
+        timeout=timeout,
+        default_name=_snake(body.__name__),
+        factory=body,
+    )
+
+
+def _has_default(body: type, name: str) -> bool:
+    field = getattr(body, "__dataclass_fields__", {}).get(name)
+    if field is not None:
+        return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+    return hasattr(body, name)
+
+
+def _default(body: type, name: str) -> Any:
+    field = getattr(body, "__dataclass_fields__", {}).get(name)
+    if field is not None and field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return getattr(body, name)
+
+
+def _action(body: Callable[..., Any], name: str, guard: Callable[..., bool] | None, *, method: bool) -> Action:
+    inputs, wants_context = [], False
+    for parameter in list(inspect.signature(body).parameters.values())[1 if method else 0 :]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise UsageError(body.__qualname__, f"{parameter} cannot be a port: name each one")
+        if parameter.name == CONTEXT:
+            wants_context = True
+        else:
+            inputs.append(parameter.name)
+    return Action(name=name, inputs=tuple(inputs), guard=guard, wants_context=wants_context)
+
+
+def _hints(body: Callable[..., Any], ports: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        known = typing.get_type_hints(body)
+    except (NameError, TypeError):
+        known = getattr(body, "__annotations__", {})
+    return {name: known[name] for name in ports if name in known}
+
+
+def _snake(name: str) -> str:
+    return "".join(
+        f"_{letter.lower()}" if letter.isupper() and index else letter.lower() for index, letter in enumerate(name)
+    )

@@ -1,0 +1,274 @@
+"""Python values ⇄ tagged JSON, so that a token outlives its process. No pickle, nothing is imported.
+
+Plain JSON stands as it is; what JSON lacks is tagged (`model.values`): tuple, set and frozenset (in an order
+of their own, so that equal sets are equal text), bytes, dict with other keys than text, datetime, date, time,
+timedelta, decimal, fraction, uuid, complex, range, deque, path, enum, and objects (dataclasses, msgspec Structs,
+named tuples, plain classes) by class name and attributes. Everything else is refused with the place and the
+reason; a codec can be registered for it (`Codec`).
+
+Decoding finds classes by name among modules that are already loaded, and rebuilds an object from its attributes
+without running its `__init__`. What cannot be found is refused, never guessed.
+"""
+
+import base64
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import math
+import pathlib
+import uuid
+import zoneinfo
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from inspector.dataflow.names import find, qualified
+from inspector.model.values import Number, Value, tag, to_json
+
+DEPTH = 200
+"""Levels of nesting that a token may have."""
+
+
+class Unsavable(TypeError):
+    """A value that cannot be saved: `place` inside it and `reason`."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(f"{place}: {reason}" if place else reason)
+        self.place, self.reason = place, reason
+
+
+class Unreadable(ValueError):
+    """A saved value that today's code cannot read back."""
+
+
+class Codec(msgspec.Struct, frozen=True):
+    """How a class of the user's is saved: `save` makes a value of what `encode` knows, `load` the object again.
+    `name` stands in the file, and must stay the same."""
+
+    name: str
+    type: type
+    save: Callable[[Any], Any]
+    load: Callable[[Any], Any]
+
+
+class Values:
+    """The values that can be saved: the built-in ones and the registered codecs."""
+
+    def __init__(self, codecs: tuple[Codec, ...] = ()) -> None:
+        self._by_type = {codec.type: codec for codec in codecs}
+        self._by_name = {codec.name: codec for codec in codecs}
+
+    def encode(self, value: Any, place: str = "") -> Value:
+        """The tagged JSON of a value. Raises Unsavable."""
+        return self._encode(value, place, ())
+
+    def decode(self, value: Value) -> Any:
+        """The value again. Raises Unreadable."""
+        try:
+            return self._decode(value)
+        except Unreadable:
+            raise
+        except Exception as error:  # whatever a constructor says about a value that was tampered with
+            raise Unreadable(f"{type(error).__name__}: {error}") from error
+
+    def _encode(self, value: Any, place: str, above: tuple[int, ...]) -> Value:
+        kind = type(value)
+        if value is None or kind in (bool, int, str):
+            return _text(value) if kind is str else value
+        if kind is float:
+            return value if math.isfinite(value) else tag("number", text=_FLOATS[repr(value)])
+        if id(value) in above:
+            raise Unsavable(place, "contains itself")
+        if len(above) >= DEPTH:
+            raise Unsavable(place, f"is nested deeper than {DEPTH} levels")
+        inside = (*above, id(value))
+
+        def each(items: Any) -> list[Value]:
+            return [self._encode(item, f"{place}[{index}]", inside) for index, item in enumerate(items)]
+
+        if codec := self._by_type.get(kind):
+            return tag("codec", name=codec.name, value=self._encode(codec.save(value), place, inside))
+        if kind is list:
+            return each(value)
+        if kind is dict:
+            if all(type(key) is str and key != "$type" and _plain(key) for key in value):
+                return {key: self._encode(item, _join(place, key), inside) for key, item in value.items()}
+            return tag("dict", items=[each(pair) for pair in value.items()])
+        if kind is tuple:
+            return tag("tuple", items=each(value))
+        if kind in (set, frozenset):
+            return tag(kind.__name__, items=sorted(each(value), key=to_json))
+        if kind is collections.deque:
+            return tag("deque", items=each(value), **({} if value.maxlen is None else {"maxlen": value.maxlen}))
+        if plain := _PLAIN.get(kind):
+            return plain(value)
+        if isinstance(value, enum.Enum):
+            return self._enum(value, place)
+        if isinstance(value, pathlib.PurePath):
+            return tag("path", path=str(value))
+        return self._object(value, place, inside)
+
+    def _enum(self, value: enum.Enum, place: str) -> Value:
+        if value.name is None or "|" in value.name:
+            return tag("flag", **{"class": _class(type(value), place)}, value=value.value)
+        return tag("enum", **{"class": _class(type(value), place)}, name=value.name)
+
+    def _object(self, value: Any, place: str, inside: tuple[int, ...]) -> Value:
+        kind = type(value)
+        state = _attributes(value, place)
+        saved = {name: self._encode(item, _join(place, name), inside) for name, item in state.items()}
+        return tag("object", **{"class": _class(kind, place)}, state=saved)
+
+    def _decode(self, value: Value) -> Any:
+        if isinstance(value, Number):
+            return float(value.text) if not value.text.lstrip("-").isdigit() else int(value.text)
+        if isinstance(value, list):
+            return [self._decode(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        kind = value.get("$type")
+        if kind is None:
+            return {name: self._decode(item) for name, item in value.items()}
+        if kind == "dict":
+            return {self._decode(key): self._decode(item) for key, item in value["items"]}
+        if kind in _COLLECTIONS:
+            items = [self._decode(item) for item in value["items"]]
+            return collections.deque(items, value.get("maxlen")) if kind == "deque" else _COLLECTIONS[kind](items)
+        if kind == "codec":
+            codec = self._by_name.get(value["name"])
+            if codec is None:
+                raise Unreadable(f"no codec {value['name']!r} is registered")
+            return codec.load(self._decode(value["value"]))
+        if kind in ("enum", "flag"):
+            found = find_class(value["class"])
+            return found[value["name"]] if kind == "enum" else found(value["value"])
+        if kind == "object":
+            return _rebuilt(find_class(value["class"]), {k: self._decode(v) for k, v in value["state"].items()})
+        if kind in _LOAD:
+            return _LOAD[kind](value)
+        raise Unreadable(f"an unknown tag {kind!r}")
+
+
+def find_class(name: str) -> Any:
+    """The class `module:Qualname` among the modules that are loaded. Raises Unreadable."""
+    found = find(name)
+    if not isinstance(found, type):
+        raise Unreadable(f"the class {name} is not there any more, or its module is not loaded")
+    return found
+
+
+def _class(kind: type, place: str) -> str:
+    name = qualified(kind)
+    if find(name) is not kind:
+        raise Unsavable(place, f"is a {kind.__qualname__}, a class that cannot be found again as {name}")
+    return name
+
+
+def _attributes(value: Any, place: str) -> dict[str, Any]:
+    """The attributes that make up an object. Raises Unsavable for an object that is more than them."""
+    kind = type(value)
+    if isinstance(value, msgspec.Struct):
+        return {name: getattr(value, name) for name in kind.__struct_fields__}
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return dict(zip(kind._fields, value, strict=True))
+    if dataclasses.is_dataclass(value):
+        own = {
+            field.name: getattr(value, field.name) for field in dataclasses.fields(value) if hasattr(value, field.name)
+        }
+        return own | getattr(value, "__dict__", {})
+    hooks = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
+    own_way = [name for name in hooks if getattr(kind, name, None) is not getattr(object, name, None)]
+    built_in = [base for base in kind.__mro__[:-1] if base.__module__ == "builtins" or not base.__flags__ & (1 << 9)]
+    if own_way or built_in or callable(value) or kind.__module__ == "builtins":
+        raise Unsavable(place, f"is a {kind.__module__}.{kind.__qualname__}, which holds more than attributes")
+    slots = [name for base in kind.__mro__ for name in _slots(base) if name not in ("__dict__", "__weakref__")]
+    return {name: getattr(value, name) for name in slots if hasattr(value, name)} | getattr(value, "__dict__", {})
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    slots = kind.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _rebuilt(kind: Any, state: Mapping[str, Any]) -> Any:
+    if issubclass(kind, tuple):
+        return kind(**state)
+    if issubclass(kind, msgspec.Struct):
+        names = dict.fromkeys(kind.__struct_fields__)
+        if unknown := [name for name in state if name not in names]:
+            raise Unreadable(f"{kind.__qualname__} has no field {unknown[0]!r} any more")
+    made = kind.__new__(kind)
+    for name, item in state.items():
+        (msgspec.structs.force_setattr if isinstance(made, msgspec.Struct) else object.__setattr__)(made, name, item)
+    return made
+
+
+def _join(place: str, name: object) -> str:
+    return f"{place}.{name}"
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() or not any(0xD800 <= ord(character) < 0xE000 for character in text)
+
+
+def _text(text: str) -> Value:
+    return text if _plain(text) else tag("text", escaped=text.encode("unicode_escape").decode())
+
+
+def _datetime(value: datetime.datetime | datetime.time) -> Value:
+    zone = value.tzinfo
+    if zone is not None and not isinstance(zone, datetime.timezone | zoneinfo.ZoneInfo):
+        raise Unsavable("", f"has a time zone of the class {type(zone).__qualname__}")
+    extra: dict[str, Value] = {"zone": zone.key} if isinstance(zone, zoneinfo.ZoneInfo) else {}
+    if value.fold:
+        extra["fold"] = 1
+    naive = value.replace(tzinfo=None) if extra.get("zone") else value
+    return tag("datetime" if isinstance(value, datetime.datetime) else "time", iso=naive.isoformat(), **extra)
+
+
+def _load_datetime(value: Value) -> Any:
+    kind = datetime.datetime if value["$type"] == "datetime" else datetime.time
+    found = kind.fromisoformat(value["iso"])
+    if value.get("zone"):
+        found = found.replace(tzinfo=zoneinfo.ZoneInfo(value["zone"]))
+    return found.replace(fold=value.get("fold", 0))
+
+
+_FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
+_COLLECTIONS: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset, "deque": collections.deque}
+_PLAIN: dict[type, Callable[[Any], Value]] = {
+    bytes: lambda value: tag("bytes", base64=base64.b64encode(value).decode()),
+    bytearray: lambda value: tag("bytearray", base64=base64.b64encode(value).decode()),
+    datetime.datetime: _datetime,
+    datetime.time: _datetime,
+    datetime.date: lambda value: tag("date", iso=value.isoformat()),
+    datetime.timedelta: lambda value: tag(
+        "timedelta", days=value.days, seconds=value.seconds, microseconds=value.microseconds
+    ),
+    decimal.Decimal: lambda value: tag("decimal", text=str(value)),
+    fractions.Fraction: lambda value: tag("fraction", text=str(value)),
+    uuid.UUID: lambda value: tag("uuid", text=str(value)),
+    complex: lambda value: tag("complex", real=repr(value.real), imag=repr(value.imag)),
+    range: lambda value: tag("range", start=value.start, stop=value.stop, step=value.step),
+    Number: lambda value: value,
+}
+_LOAD: dict[str, Callable[[Value], Any]] = {
+    "number": lambda value: float(value["text"]),
+    "text": lambda value: value["escaped"].encode().decode("unicode_escape"),
+    "bytes": lambda value: base64.b64decode(value["base64"], validate=True),
+    "bytearray": lambda value: bytearray(base64.b64decode(value["base64"], validate=True)),
+    "datetime": _load_datetime,
+    "time": _load_datetime,
+    "date": lambda value: datetime.date.fromisoformat(value["iso"]),
+    "timedelta": lambda value: datetime.timedelta(value["days"], value["seconds"], value["microseconds"]),
+    "decimal": lambda value: decimal.Decimal(value["text"]),
+    "fraction": lambda value: fractions.Fraction(value["text"]),
+    "uuid": lambda value: uuid.UUID(value["text"]),
+    "complex": lambda value: complex(float(value["real"]), float(value["imag"])),
+    "range": lambda value: range(value["start"], value["stop"], value["step"]),
+    "path": lambda value: pathlib.Path(value["path"]),
+}

@@ -1,0 +1,461 @@
+"""The dataflow run as a machine: it says which firings may begin, and absorbs what became of them. It never
+awaits and runs no body; it evaluates guards, which are without effects by contract.
+
+    ready → begin → commit     the firing succeeded: tokens are taken and put, state and context change, one step
+                  → release    it failed or was cancelled: everything is as it was
+                  → hold       it is an agent that waits for somebody: as it was, with what the agent holds
+
+Tokens stay in their queues until the firing that reads them is committed, so the state between two steps is
+whole at any moment. A node has at most one firing under way; an input port that several queues lead to takes
+tokens in the order in which they arrived. With one worker the nodes take turns in the order in which they were
+added, so a run is the same each time.
+"""
+
+import dataclasses
+from bisect import bisect_right, insort
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from inspector.dataflow.actors import Action
+from inspector.dataflow.codec import Values
+from inspector.dataflow.network import Link, Node, Plan
+from inspector.model.changes import Change, QueueChange
+from inspector.model.run import Actor, Consumed, Pending, Produced, Queue, State, Step
+from inspector.model.values import Value, preview
+
+EXHAUSTED = "$exhausted"
+"""The state field of a source that has put its last token."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Firing:
+    """A firing that may begin: node `number` of the plan, its `action` (None for a control node), the queue that
+    each input port reads from, the saved `tokens` by port and the saved `state`, and its `count` at this node,
+    from 1."""
+
+    number: int
+    node: Node
+    action: Action | None
+    queues: tuple[int, ...]
+    tokens: Mapping[str, Value]
+    state: Mapping[str, Value]
+    count: int
+
+    @property
+    def id(self) -> str:
+        """The firing's own id within its run, the same when it is tried again."""
+        return f"{self.node.name}#{self.count}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Committed:
+    """What a commit did: the step, and its change of the state."""
+
+    step: Step
+    change: Change
+
+
+class NetworkRun:
+    """One run of a plan. `values` saves and reads tokens."""
+
+    def __init__(self, plan: Plan, values: Values | None = None) -> None:
+        self.plan, self.values = plan, values or Values()
+        self.seq = 0
+        self.context: dict[str, Value] = {}
+        self._queues: list[deque[Value]] = [deque() for _ in plan.links]
+        self._orders: list[dict[str, deque[int]]] = [
+            {port: deque() for port, queues in node.reads.items() if len(queues) > 1} for node in plan.nodes
+        ]
+        self._states: list[dict[str, Value]] = [self._fresh(node) for node in plan.nodes]
+        self._counts = [0] * len(plan.nodes)
+        self._held: dict[int, Value] = {}
+        self._flying: dict[int, Firing] = {}
+        self._enabled: list[int] = []
+        self._firings: dict[int, Firing] = {}
+        self._loops: list[tuple[int, ...]] = [
+            tuple(outer for outer, other in enumerate(plan.nodes) if number in other.body)
+            for number in range(len(plan.nodes))
+        ]
+        self._active = [0] * len(plan.nodes)
+        self._last = -1
+        self._check(range(len(plan.nodes)))
+
+    def _fresh(self, node: Node) -> dict[str, Value]:
+        state = node.actor.fresh_state() if node.actor else {}
+        return {name: self.values.encode(value, f"{node.name}.{name}") for name, value in state.items()}
+
+    # what may begin
+
+    def feed(self, inputs: Mapping[str, Iterable[Any]]) -> None:
+        """Put the run's inputs, by port, before the first step. Raises KeyError for an unknown port and
+        codec.Unsavable for a token that cannot be saved."""
+        for port, tokens in inputs.items():
+            queues = self.plan.inputs[port]
+            for index, token in enumerate(tokens):
+                saved = self.values.encode(token, f"input {port}[{index}]")
+                for queue in queues:
+                    self._put(queue, saved)
+        self._check(range(len(self.plan.nodes)))
+
+    def ready(self, limit: int) -> list[Firing]:
+        """Up to `limit` firings that may begin now, in turn, beginning behind the node that fired last."""
+        start = bisect_right(self._enabled, self._last)
+        turn = self._enabled[start:] + self._enabled[:start]
+        return [self._firings[number] for number in turn[:limit]]
+
+    def begin(self, firing: Firing) -> None:
+        """The firing is under way."""
+        self._disable(firing.number)
+        self._flying[firing.number] = firing
+        self._count(firing.number, 1)
+        self._last = firing.number
+
+    @property
+    def flying(self) -> Sequence[Firing]:
+        """The firings under way."""
+        return tuple(self._flying.values())
+
+    @property
+    def held(self) -> Mapping[int, Value]:
+        """What agents that wait for somebody hold, by node."""
+        return self._held
+
+    @property
+    def resting(self) -> bool:
+        """Whether nothing can begin and nothing is under way."""
+        return not self._enabled and not self._flying
+
+    # what became of a firing
+
+    def commit(
+        self,
+        firing: Firing,
+        puts: Sequence[tuple[str, Value]],
+        state: Mapping[str, Value],
+        context: Mapping[str, Value] | None = None,
+        **times: str | None,
+    ) -> Committed:
+        """The firing succeeded: it put `puts` (port, saved token), its state is now `state`, and it set `context`.
+        `times` are the step's `started` and `ended`."""
+        self._land(firing)
+        exhausts = firing.node.kind == "source" and not puts and not (firing.action and firing.action.guard)
+        self._states[firing.number] = {**state, EXHAUSTED: True} if exhausts else dict(state)
+        self._held.pop(firing.number, None)
+        return self._commit(firing, "firing", puts, context or {}, times, preview([token for _, token in puts], 120))
+
+    def decide(self, firing: Firing, outcome: bool = True, **times: str | None) -> Committed:
+        """Carry out a control node: a `when` whose condition was `outcome`, or the next turn of a loop."""
+        self._land(firing)
+        if firing.node.kind == "when":
+            branch = "then" if outcome else "otherwise"
+            return self._commit(firing, "node", [(branch, firing.tokens["value"])], {}, times, branch)
+        position = self._states[firing.number] or {"items": _items(firing.tokens["items"]), "index": 0}
+        index, items = position["index"], position["items"]
+        if index < len(items):
+            self._states[firing.number] = {"items": items, "index": index + 1}
+            return self._commit(
+                firing, "node", [("item", items[index])], {}, times, f"item {index + 1} of {len(items)}"
+            )
+        self._states[firing.number] = {}
+        return self._commit(firing, "node", [("done", len(items))], {}, times, f"{len(items)} items done")
+
+    def release(self, firing: Firing, *, retry: bool = False) -> None:
+        """The firing failed or was cancelled: everything is as it was. It may begin again only with `retry`."""
+        self._land(firing)
+        if retry:
+            self._check([firing.number])
+
+    def hold(self, firing: Firing, inner: Value) -> None:
+        """The firing is an agent that waits for somebody; `inner` is what it holds."""
+        self._land(firing)
+        self._held[firing.number] = inner
+        self._count(firing.number, 1)
+
+    def unhold(self, number: int) -> None:
+        """Somebody has answered: the agent's firing may go on."""
+        if self._held.get(number) is not None:
+            self._count(number, -1)
+            self._check([number], waking=True)
+
+    def _land(self, firing: Firing) -> None:
+        del self._flying[firing.number]
+        self._count(firing.number, -1)
+
+    def _commit(
+        self,
+        firing: Firing,
+        kind: Any,
+        puts: Sequence[tuple[str, Value]],
+        context: Mapping[str, Value],
+        times: Mapping[str, str | None],
+        summary: str,
+    ) -> Committed:
+        number, node = firing.number, firing.node
+        taken: dict[int, list[Value]] = {}
+        for queue in firing.queues:
+            taken.setdefault(queue, []).append(self._take(queue))
+        put: dict[int, list[Value]] = {}
+        for port, token in puts:
+            for queue in node.writes.get(port, ()):
+                put.setdefault(queue, []).append(token)
+        # The arrival order of what one firing puts is by queue, so that the journal tells it.
+        for queue in sorted(put):
+            for token in put[queue]:
+                self._put(queue, token)
+        self._counts[number] += 1
+        self.context.update(context)
+        self.seq += 1
+        links = self.plan.links
+        step = Step(
+            seq=self.seq,
+            kind=kind,
+            name=node.name,
+            status="done",
+            started=times.get("started"),
+            ended=times.get("ended"),
+            summary=summary,
+            consumed=tuple(Consumed(queue=links[q].id, count=len(t), tokens=tuple(t)) for q, t in taken.items()),
+            produced=tuple(Produced(queue=links[q].id, tokens=tuple(t), count=len(t)) for q, t in sorted(put.items())),
+        )
+        change = Change(
+            moved=tuple(
+                QueueChange(index=q, taken=len(taken.get(q, ())), put=tuple(put.get(q, ())))
+                for q in sorted({*taken, *put})
+            ),
+            acted={str(number): self._actor(number)},
+            values=dict(context) if context else UNSET,
+        )
+        self._check(self._touched(number, taken, put))
+        return Committed(step, change)
+
+    # queues
+
+    def _put(self, queue: int, token: Value) -> None:
+        self._queues[queue].append(token)
+        link = self.plan.links[queue]
+        if link.target is not None and (order := self._orders[link.target].get(link.target_port)) is not None:
+            order.append(queue)
+
+    def _take(self, queue: int) -> Value:
+        link = self.plan.links[queue]
+        if link.target is not None and (order := self._orders[link.target].get(link.target_port)) is not None:
+            order.remove(queue)
+        return self._queues[queue].popleft()
+
+    def _front(self, number: int, port: str) -> int | None:
+        """The queue that the port takes its next token from."""
+        order = self._orders[number].get(port)
+        if order is not None:
+            return order[0] if order else None
+        queue = self.plan.nodes[number].reads[port][0]
+        return queue if self._queues[queue] else None
+
+    # which nodes can fire
+
+    def _touched(self, number: int, taken: Iterable[int], put: Iterable[int]) -> set[int]:
+        links = self.plan.links
+        found = {number, *self._loops[number]}
+        for queue in put:
+            target = links[queue].target
+            if target is not None:
+                found |= {target, *self._loops[target]}
+        for queue in taken:
+            source = links[queue].source
+            if links[queue].capacity is not None and source is not None:
+                found.add(source)
+        return found
+
+    def _check(self, numbers: Iterable[int], *, waking: bool = False) -> None:
+        loops = []
+        for number in sorted(numbers):
+            if self.plan.nodes[number].kind == "loop":
+                loops.append(number)
+            else:
+                self._recheck(number, waking)
+        # Inner loops first: whether an outer one is at rest depends on them.
+        for number in reversed(loops):
+            self._recheck(number, waking)
+
+    def _recheck(self, number: int, waking: bool) -> None:
+        if number in self._flying or (number in self._held and not waking):
+            return
+        firing = self._firing(number)
+        if number in self._firings:
+            self._disable(number)
+        if firing is not None:
+            self._firings[number] = firing
+            insort(self._enabled, number)
+            self._count(number, 1)
+
+    def _disable(self, number: int) -> None:
+        del self._firings[number]
+        self._enabled.remove(number)
+        self._count(number, -1)
+
+    def _count(self, number: int, by: int) -> None:
+        for loop in self._loops[number]:
+            self._active[loop] += by
+            if self._active[loop] == 0 or (self._active[loop] == by == 1):
+                self._recheck(loop, False)
+
+    def _firing(self, number: int) -> Firing | None:
+        node = self.plan.nodes[number]
+        if self._full(node):
+            return None
+        if node.kind == "loop":
+            return self._loop(number, node)
+        if node.kind == "when":
+            return self._with_tokens(number, node, None, ("value",))
+        for act in node.actions:
+            found = self._with_tokens(number, node, act, act.inputs)
+            if found is not None and self._accepts(found):
+                return found
+        return None
+
+    def _loop(self, number: int, node: Node) -> Firing | None:
+        if self._active[number]:
+            return None
+        if self._states[number]:
+            return Firing(number, node, None, (), {}, self._states[number], self._counts[number] + 1)
+        return self._with_tokens(number, node, None, ("items",))
+
+    def _with_tokens(self, number: int, node: Node, act: Action | None, ports: Sequence[str]) -> Firing | None:
+        queues = []
+        for port in ports:
+            queue = self._front(number, port)
+            if queue is None:
+                return None
+            queues.append(queue)
+        if act is not None and not ports and not self._goes_on(number, node, act):
+            return None
+        tokens = {port: self._queues[queue][0] for port, queue in zip(ports, queues, strict=True)}
+        return Firing(number, node, act, tuple(queues), tokens, self._states[number], self._counts[number] + 1)
+
+    def _goes_on(self, number: int, node: Node, act: Action) -> bool:
+        """Whether a source fires again: a function once, a class until it puts nothing or its guard says no."""
+        if node.actor is not None and node.actor.factory is None:
+            return self._counts[number] == 0
+        return act.guard is not None or not self._states[number].get(EXHAUSTED)
+
+    def _accepts(self, firing: Firing) -> bool:
+        guard = firing.action.guard if firing.action else None
+        if guard is None or firing.node.actor is None:
+            return True
+        state = {name: self.values.decode(value) for name, value in firing.state.items()}
+        _, instance = firing.node.actor.bind(firing.action, state)  # type: ignore[arg-type]
+        tokens = [self.values.decode(token) for token in firing.tokens.values()]
+        return bool(guard(*([] if instance is None else [instance]), *tokens))
+
+    def _full(self, node: Node) -> bool:
+        return any(
+            (room := self.plan.links[queue].capacity) is not None and len(self._queues[queue]) >= room
+            for queues in node.writes.values()
+            for queue in queues
+        )
+
+    # the state as data
+
+    def state(self) -> State:
+        """The state after the last step; firings under way are pending."""
+        return State(
+            step=self.seq,
+            queues=tuple(self._queue(number, link) for number, link in enumerate(self.plan.links)),
+            actors=tuple(self._actor(number) for number in range(len(self.plan.nodes))),
+            pending=tuple(self._pending()),
+            values=dict(self.context),
+        )
+
+    def _queue(self, number: int, link: Link) -> Queue:
+        tokens = tuple(self._queues[number])
+        source, _, target = link.id.partition("-->")
+        return Queue(
+            id=link.id, scope=link.scope, from_=source, to=target, size=len(tokens), contents="complete", tokens=tokens
+        )
+
+    def _actor(self, number: int) -> Actor:
+        path = self.plan.nodes[number].path
+        return Actor(
+            id=path[-1],
+            scope=path[:-1],
+            fire_count=self._counts[number],
+            state=dict(self._states[number]),
+            unfinished=self._held.get(number),
+        )
+
+    def _pending(self) -> Iterator[Pending]:
+        for firing in (*self._flying.values(), *self._firings.values()):
+            yield Pending(
+                kind="firing",
+                name=firing.node.name,
+                status="in_flight" if firing.number in self._flying else "ready",
+                call_id=firing.id,
+                arguments=dict(firing.tokens),
+            )
+
+    def machine(self) -> Value:
+        """What the state alone does not hold: in which order tokens arrived at ports with several queues."""
+        return {
+            "orders": {
+                str(number): {port: list(order) for port, order in orders.items()}
+                for number, orders in enumerate(self._orders)
+                if orders
+            },
+            "last": self._last,
+        }
+
+    @classmethod
+    def restore(cls, plan: Plan, state: State, machine: Value, values: Values | None = None) -> "NetworkRun":
+        """The run at a state that `state()` and `machine()` gave. Raises ValueError when they do not fit the plan."""
+        run = cls(plan, values)
+        queues, actors = state.queues or (), state.actors or ()
+        if [(q.scope, q.id) for q in queues] != [(link.scope, link.id) for link in plan.links]:
+            raise ValueError("the queues of the state are not those of the network")
+        if [(*a.scope, a.id) for a in actors] != [node.path for node in plan.nodes]:
+            raise ValueError("the actors of the state are not those of the network")
+        run.seq, run.context = state.step, dict(state.values or {})
+        run._queues = [deque(queue.tokens or ()) for queue in queues]
+        run._states = [dict(actor.state or {}) for actor in actors]
+        run._counts = [actor.fire_count or 0 for actor in actors]
+        for number, orders in machine["orders"].items():
+            run._orders[int(number)] = {port: deque(order) for port, order in orders.items()}
+        run._last = machine["last"]
+        run._held = {number: actor.unfinished for number, actor in enumerate(actors) if actor.unfinished is not None}
+        run._enabled, run._firings, run._active = [], {}, [0] * len(plan.nodes)
+        for number in run._held:
+            run._count(number, 1)
+        run._check(range(len(plan.nodes)))
+        return run
+
+    def replay(self, change: Change) -> None:
+        """Apply the change of a recorded step without its firing: what the journal says was taken and put."""
+        for moved in change.moved:
+            for _ in range(moved.taken):
+                self._take(moved.index)
+        for moved in change.moved:
+            for token in moved.put:
+                self._put(moved.index, token)
+        for number, actor in change.acted.items():
+            self._states[int(number)] = dict(actor.state or {})
+            self._counts[int(number)] = actor.fire_count or 0
+            self._last = int(number)
+        if isinstance(change.values, dict):
+            self.context.update(change.values)
+        self.seq += 1
+
+
+def _items(token: Value) -> list[Value]:
+    """The items of a loop's token: of a list, tuple, set or deque; of a dict its keys; of a number that many."""
+    if isinstance(token, list):
+        return token
+    if isinstance(token, dict) and "items" in token and "$type" in token:
+        return [pair[0] for pair in token["items"]] if token["$type"] == "dict" else list(token["items"])
+    if isinstance(token, dict) and token.get("$type") == "range":
+        return list(range(token["start"], token["stop"], token["step"]))
+    if isinstance(token, dict) and "$type" not in token:
+        return list(token)
+    if isinstance(token, str):
+        return list(token)
+    raise TypeError(f"a loop cannot go over {preview(token, 60)}")

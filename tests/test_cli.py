@@ -1,0 +1,134 @@
+"""The command as a script sees it: exit codes, streams, and that nothing from a file can act."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspector.formats.reader import readers
+
+ROOT = Path(__file__).parent.parent
+COMMAND = str(Path(sys.executable).with_name("runinspect"))
+TRACE = str(ROOT / "examples" / "trace.json")
+
+
+def run(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [COMMAND, *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_help_and_version() -> None:
+    assert "runinspect PATH" in run("--help").stdout
+    assert run("--version").stdout.startswith("runinspect ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["show"], ["show", TRACE, "--nope"], ["show", TRACE, "--step", "many"], ["show", TRACE, "--steps", "a:b"]],
+)
+def test_a_command_line_that_is_not_understood(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("runinspect: ")
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("step", ["-1", "100000"])
+def test_a_step_outside_of_the_run(step: str) -> None:
+    done = run("show", TRACE, "--step", step)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the steps of this run are 0 to" in done.stderr
+
+
+def test_the_screen_needs_a_terminal() -> None:
+    done = run(TRACE)
+    assert done.returncode == 2
+    assert "runinspect show" in done.stderr
+
+
+def test_show_reads_stdin() -> None:
+    done = run("show", "-", "--json", stdin=Path(TRACE).read_bytes())
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["source"]["format"] == "runinspect"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty", b"", "is empty"),
+        ("blank", b" \n\t\n", "is empty"),
+        ("gzip", b"\x1f\x8b\x08rest", "gzip"),
+        ("prose", b"once upon a time\n", "no JSON"),
+        ("noise", bytes(range(256)) * 8, "binary"),
+        ("word", b'"word"', "JSON of no known kind"),
+        ("keys", b'{"colour": "red", "size": 3}', "colour"),
+        ("lines", b'{"a": 1}\n{"a": 2}\n', "--format records"),
+        ("wide", '{"format": 1}'.encode("utf-16"), "UTF-16"),
+        ("page", b"<html></html>", "HTML"),
+        ("db", b"SQLite format 3\x00" + b"\x00" * 84, "SQLite"),
+    ],
+)
+def test_what_no_reader_knows_is_refused_by_name(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    done = run("show", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("runinspect: ")
+    assert name in done.stderr
+    assert words in done.stderr
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_no_name_of_a_file_acts_on_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "x\x1b]0;owned\x07\n\u202ey"
+    path.write_bytes(b"{}")
+    done = run("show", str(path))
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+    assert "\u202e" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    done = subprocess.run(
+        f"{COMMAND} show {TRACE} --json | head -c 10", shell=True, capture_output=True, check=False, timeout=60
+    )
+    assert done.stdout.startswith(b'{"schema":')
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_said() -> None:
+    done = subprocess.run(
+        f"{COMMAND} show {TRACE} > /dev/full", shell=True, capture_output=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode().strip() == "runinspect: output: No space left on device"
+
+
+def test_text_leaves_in_any_locale() -> None:
+    done = run("show", TRACE, LC_ALL="C", LANG="C", PYTHONIOENCODING="")
+    assert done.returncode == 0
+
+
+def test_diff_tells_by_its_exit_code() -> None:
+    assert run("diff", TRACE, TRACE, "--json").returncode == 0
+    done = run("diff", f"{TRACE}@0", TRACE, "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["state"]
+
+
+def test_formats_lists_every_reader() -> None:
+    listed = json.loads(run("formats", "--json").stdout)["formats"]
+    assert [entry["name"] for entry in listed] == [reader.name for reader in readers()]
+    assert len(run("formats").stdout.splitlines()) == len(listed)
