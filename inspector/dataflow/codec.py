@@ -7,7 +7,8 @@ named tuples, plain classes) by class name and attributes. Everything else is re
 reason; a codec can be registered for it (`Codec`).
 
 Decoding finds classes by name among modules that are already loaded, and rebuilds an object from its attributes
-without running its `__init__`. What cannot be found is refused, never guessed.
+without running its `__init__` (Structs and named tuples have no other way to be made). What cannot be found is
+refused, never guessed.
 """
 
 import base64
@@ -195,15 +196,11 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 
 def _rebuilt(kind: Any, state: Mapping[str, Any]) -> Any:
-    if issubclass(kind, tuple):
+    if issubclass(kind, tuple | msgspec.Struct):
         return kind(**state)
-    if issubclass(kind, msgspec.Struct):
-        names = dict.fromkeys(kind.__struct_fields__)
-        if unknown := [name for name in state if name not in names]:
-            raise Unreadable(f"{kind.__qualname__} has no field {unknown[0]!r} any more")
     made = kind.__new__(kind)
     for name, item in state.items():
-        (msgspec.structs.force_setattr if isinstance(made, msgspec.Struct) else object.__setattr__)(made, name, item)
+        object.__setattr__(made, name, item)
     return made
 
 
