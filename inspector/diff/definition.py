@@ -132,14 +132,18 @@ def _nodes(old: Sequence[Node], new: Sequence[Node]) -> Iterable[NodeChange]:
         other = later.get(node.id)
         if other is None:
             continue
-        fields = (("kind", node.kind, other.kind), ("class", node.class_, other.class_))
-        changes = tuple(
-            Difference(path=name, left=mine, right=yours)
-            for name, mine, yours in fields
-            if None not in (mine, yours) and mine != yours
-        )
+        changes = tuple(_node(node, other))
         if changes:
             yield NodeChange(id=node.id, changes=changes)
+
+
+def _node(old: Node, new: Node) -> Iterable[Difference]:
+    fields = (("kind", old.kind, new.kind), ("class", old.class_, new.class_), ("body", old.body, new.body))
+    for name, mine, yours in (*fields, ("idempotency", old.idempotency, new.idempotency)):
+        if None not in (mine, yours) and mine != yours:
+            yield Difference(path=name, left=mine, right=yours)
+    if old.parameters is not None and new.parameters is not None:
+        yield from differences(old.parameters, new.parameters, "parameters")
 
 
 def hooks(left: Sequence[Hook] | None, right: Sequence[Hook] | None) -> tuple[HookDiff, bool]:

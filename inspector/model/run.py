@@ -111,11 +111,15 @@ class Tool(Record, frozen=True, kw_only=True):
 
 
 class Node(Record, frozen=True, kw_only=True):
-    """A node of the graph; `id` is the path joined by `/`, `class_` the class or type it names."""
+    """A node of the graph; `id` is the path joined by `/`, `class_` the class or type it names. `parameters`, and
+    `body`, the digest of its source, do not decide whether a run fits, but are shown when they changed."""
 
     id: str
     kind: str | None = None
     class_: str | None = msgspec.field(default=None, name="class")
+    parameters: Value = None
+    body: str | None = None
+    idempotency: Literal["supported", "unsupported", "unknown"] | None = None
 
 
 class Edge(Record, frozen=True, kw_only=True):

@@ -1,0 +1,88 @@
+"""What a network's code was: the graph that decides whether a run fits, and what is only shown when it changed.
+
+The graph is names, kinds, classes, ports, edges and nesting; its digest is SHA-256 over canonical JSON. Parameters,
+guards, the source of bodies and idempotency are recorded per node beside it.
+"""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import rfc8785
+
+from inspector.dataflow.codec import Unsavable, Values
+from inspector.dataflow.network import Plan
+from inspector.dataflow.network import Node as PlanNode
+from inspector.model.run import Definition, Edge, Graph, Node, Tool
+from inspector.model.values import Value
+
+
+def definition(plan: Plan, values: Values | None = None, tools: tuple[Tool, ...] = ()) -> Definition:
+    """The definition of a plan; `tools` are those of its agents and tool nodes."""
+    saver = values or Values()
+    nodes = [_node(node, saver) for node in plan.nodes]
+    nodes += [Node(id="/".join(path), kind="network") for path in plan.networks]
+    edges = tuple(
+        Edge(
+            id="/".join((*link.scope, link.id)),
+            from_=_end(plan, link.source, link.source_port, "in"),
+            to=_end(plan, link.target, link.target_port, "out"),
+        )
+        for link in plan.links
+    )
+    return Definition(
+        graph=Graph(digest=digest(plan), nodes=tuple(nodes), edges=edges),
+        tools=tools,
+        tools_known="registry",
+    )
+
+
+def digest(plan: Plan) -> str:
+    """`sha256:` and the digest of what decides whether a run fits the network."""
+    shape = {
+        "nodes": [[node.name, node.kind, node.class_name, *_ports(node)] for node in plan.nodes],
+        "edges": [[list(link.scope), link.id] for link in plan.links],
+        "networks": ["/".join(path) for path in plan.networks],
+    }
+    return "sha256:" + hashlib.sha256(rfc8785.dumps(shape)).hexdigest()
+
+
+def body_digest(bodies: tuple[Callable[..., Any], ...]) -> str | None:
+    """The digest of the source of functions; None where it cannot be read (typed in, compiled)."""
+    try:
+        text = "\n".join(inspect.getsource(body) for body in bodies)
+    except (OSError, TypeError):
+        return None
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _node(node: PlanNode, values: Values) -> Node:
+    actor = node.actor
+    bodies = actor.bodies if actor else (node.condition,) if node.condition else ()
+    return Node(
+        id=node.name,
+        kind=node.kind,
+        class_=node.class_name,
+        parameters=_parameters(actor.parameters, values) if actor and actor.parameters else None,
+        body=body_digest(bodies) if bodies else None,
+        idempotency=actor.idempotency if actor else None,
+    )
+
+
+def _parameters(parameters: Mapping[str, Any], values: Values) -> dict[str, Value]:
+    found = {}
+    for name, value in parameters.items():
+        try:
+            found[name] = values.encode(value)
+        except Unsavable as error:
+            found[name] = {"$type": "unknown", "reason": str(error)}
+    return found
+
+
+def _ports(node: PlanNode) -> list[list[str]]:
+    return [sorted(node.reads), sorted(node.actor.outputs if node.actor else node.writes)]
+
+
+def _end(plan: Plan, number: int | None, port: str, boundary: str) -> str:
+    return f"{boundary if number is None else plan.nodes[number].name}.{port}"
