@@ -9,11 +9,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import rfc8785
-
 from inspector.dataflow.codec import Unsavable, Values
-from inspector.dataflow.network import Plan
 from inspector.dataflow.network import Node as PlanNode
+from inspector.dataflow.network import Plan
+from inspector.model.digest import digest as canonical_digest
 from inspector.model.run import Definition, Edge, Graph, Node, Tool
 from inspector.model.values import Value
 
@@ -45,7 +44,7 @@ def digest(plan: Plan) -> str:
         "edges": [[list(link.scope), link.id] for link in plan.links],
         "networks": ["/".join(path) for path in plan.networks],
     }
-    return "sha256:" + hashlib.sha256(rfc8785.dumps(shape)).hexdigest()
+    return f"sha256:{canonical_digest(shape)}"
 
 
 def body_digest(bodies: tuple[Callable[..., Any], ...]) -> str | None:
