@@ -55,7 +55,15 @@ KEYS = (
     Key("runs-problems", "p", "problems", "what is wrong with the source, and where", "runs", "problems"),
     Key("help", "question_mark", "help", "all keys of where you are", "app", "all keys", "?"),
     Key("palette", "ctrl+p", "palette", "choose what to do from a list", "app", shown="Ctrl-P"),
-    Key("back", "q,escape", "back", "go back; q leaves when there is nothing to go back to", "app", shown="q Esc"),
+    Key("back", "q", "leave(False)", "go back; leave when there is nothing to go back to", "app"),
+    Key(
+        "undo",
+        "escape",
+        "leave(True)",
+        "go back; end a search, drop what was found, drop the filter",
+        "app",
+        shown="Esc",
+    ),
     Key("suspend", "ctrl+z", "suspend_process", "to the shell; fg comes back", "app", shown="Ctrl-Z"),
     Key("quit", "ctrl+c,ctrl+q", "quit", "leave", "app", shown="Ctrl-C"),
 )

@@ -1,6 +1,22 @@
-"""What is known of the open run and where one stands in it: plain Python, one frozen snapshot per pane."""
+"""What is known of the open run and where one stands in it: plain Python, one frozen snapshot per pane.
 
-from inspector.model.run import Definition, RawRecord, Record, SourceInfo, State, Step
+The screen hands reports in and keys on, and asks for snapshots; what has to be fetched is told by
+`wanted_rows` and `cursor`. Steps are named by their seq; step 0, the state before the first, is a row too.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from inspector.model.run import Definition, Problem, RawRecord, Record, SourceInfo, State, Step
+from inspector.tui.columns import Bucket, Columns, Filter
+from inspector.tui.fetch import Progress
+from inspector.tui.messages import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
+from inspector.tui.times import Timed
+
+KEPT = 2048
+"""Steps that are kept after they were shown."""
 
 
 class StateSnapshot(Record, frozen=True, kw_only=True):
@@ -19,3 +35,231 @@ class StateSnapshot(Record, frozen=True, kw_only=True):
     source: SourceInfo
     ascii: bool = False
     loading: bool = False
+
+
+class Heading(Record, frozen=True, kw_only=True):
+    """All that the header shows."""
+
+    facts: Facts
+    step: int
+    shown: int | None
+    """How many steps the filter shows; None without one."""
+    following: bool
+
+
+class Overview(Record, frozen=True, kw_only=True):
+    """All that the strip below the timeline shows: the run in stretches, and in which of them one is."""
+
+    buckets: tuple[Bucket, ...]
+    at: int | None
+    timed: bool
+    """Whether any time is known; else the strip counts steps."""
+
+
+class Row(Record, frozen=True, kw_only=True):
+    """All that a row of the timeline shows; `timed` is None while it is being fetched and for step 0."""
+
+    seq: int
+    timed: Timed | None = None
+    longest: float = 0.0
+    found: str = ""
+    marked: bool = False
+    damage: Problem | None = None
+    """What is missing before the step."""
+
+
+class Session:
+    """The open run. Methods that change where one stands return whether anything changed."""
+
+    def __init__(self, *, step: int | None = None, follow: bool = False, ascii: bool = False) -> None:
+        self.ascii = ascii
+        self.following = follow
+        self.facts: Facts | None = None
+        self.cursor = 0
+        self.marked: int | None = None
+        self.filter = Filter()
+        self.text = ""
+        self.search: Progress | None = None
+        """How far the search is; None when there is none."""
+        self.seeking = 0
+        """The direction in which an odd step is looked for in what is still unknown; 0: none is."""
+        self.columns = Columns()
+        self.damage: dict[int, Problem] = {}
+        self._asked = step
+        self._moved = False
+        self._shown: array[int] | None = None
+        self._rows: OrderedDict[int, Timed] = OrderedDict()
+        self._stood: Stood | None = None
+
+    @property
+    def last(self) -> int:
+        """The last step that is known."""
+        return self.facts.known if self.facts else 0
+
+    def __len__(self) -> int:
+        """How many rows the timeline has."""
+        if self.facts is None:
+            return 0
+        return self.last + 1 if self._shown is None else len(self._shown)
+
+    def seq(self, row: int) -> int:
+        """The step of a row."""
+        return row if self._shown is None else self._shown[row]
+
+    def row_of(self, seq: int) -> int:
+        """The row of a step, or of the next one that the filter shows."""
+        if self._shown is None:
+            return min(seq, self.last)
+        return min(bisect_left(self._shown, seq), max(len(self._shown) - 1, 0))
+
+    def opened(self, report: Opened) -> None:
+        """Another run is open."""
+        self.facts = report.facts
+        self.columns = Columns()
+        self.damage = {}
+        self.marked, self.search, self.seeking = None, None, 0
+        self.filter, self._shown = Filter(), None
+        self._rows.clear()
+        self._stood = None
+        self.cursor, self._moved = 0, False
+        self._settle()
+
+    def known(self, report: Known) -> None:
+        """More of the run is known, or it has changed."""
+        at_end = self.facts is not None and self.cursor == self.last
+        shorter = report.facts.known < self.last
+        self.facts = report.facts
+        if report.revised is not None:
+            for seq in [seq for seq in self._rows if seq >= report.revised]:
+                del self._rows[seq]
+            self._stood = None
+        if shorter:
+            self.columns.cut(self.last)
+            self._show()
+            self.cursor = min(self.cursor, self.last)
+        if report.revised is not None and self.following and at_end:
+            self.cursor = self.last
+        self._settle()
+
+    def _settle(self) -> None:
+        """Go to the step that was asked for, or to the last, unless a key has been there first."""
+        assert self.facts is not None
+        if self._moved:
+            return
+        if self._asked is not None:
+            self.cursor = min(self._asked, self.last)
+            self._moved = self.last >= self._asked or self.facts.done
+        elif self.facts.done:
+            self.cursor, self._moved = self.last, True
+
+    def fetched(self, report: Fetched) -> Iterable[int]:
+        """Steps have come in; the rows that show them."""
+        self._rows.update(report.rows)
+        while len(self._rows) > KEPT:
+            self._rows.popitem(last=False)
+        return [self.row_of(seq) for seq in report.rows]
+
+    def stood(self, report: Stood) -> bool:
+        """A state has come in."""
+        if report.step != self.cursor:
+            return False
+        self._stood = report
+        return True
+
+    def scanned(self, report: Scanned) -> bool:
+        """Columns have come in; True when the rows of the timeline changed."""
+        self.columns.put(report.chunk)
+        if self._shown is None:
+            return False
+        del self._shown[bisect_left(self._shown, report.chunk.start) :]
+        self._shown.extend(self.columns.matching(self.filter, report.chunk.start))
+        return True
+
+    def searched(self, report: Searched) -> None:
+        """The search has come further."""
+        self.search = None if report.ended else report.progress
+        if report.seq is not None:
+            self.go(report.seq)
+
+    def go(self, seq: int) -> bool:
+        """Stand on a step, as near as there is one."""
+        before, self.cursor = self.cursor, max(min(seq, self.last), 0)
+        self._moved = True
+        return before != self.cursor
+
+    def odd(self, direction: int) -> int | None:
+        """The next or previous step that failed or is open; None where there is none, or none is known
+        yet: then `seeking` is set until it is."""
+        found = self.columns.odd(self.cursor, direction)
+        unknown = len(self.columns) < self.last or not (self.facts and self.facts.done)
+        waits = unknown if direction > 0 else unknown and len(self.columns) < self.cursor - 1
+        self.seeking = direction if waits and (found is None or direction < 0) else 0
+        return None if self.seeking else found
+
+    def choose(self, filter: Filter) -> None:
+        """Show only the steps of a filter."""
+        self.filter = filter
+        self._show()
+        if self._shown:
+            self.cursor = self._shown[self.row_of(self.cursor)]
+
+    def _show(self) -> None:
+        self._shown = self.columns.matching(self.filter) if self.filter else None
+
+    def wanted_rows(self, rows: range) -> list[tuple[int, int]]:
+        """The ranges of steps that these rows need and that are not there."""
+        ranges: list[tuple[int, int]] = []
+        for row in rows:
+            seq = self.seq(row) if 0 <= row < len(self) else 0
+            if seq == 0 or seq in self._rows:
+                continue
+            if ranges and ranges[-1][1] == seq:
+                ranges[-1] = (ranges[-1][0], seq + 1)
+            else:
+                ranges.append((seq, seq + 1))
+        return ranges
+
+    def row(self, index: int) -> Row:
+        """The snapshot of a row."""
+        seq = self.seq(index)
+        if seq in self._rows:
+            self._rows.move_to_end(seq)
+        return Row(
+            seq=seq,
+            timed=self._rows.get(seq),
+            longest=self.columns.longest,
+            found=self.text,
+            marked=seq == self.marked,
+            damage=self.damage.get(seq),
+        )
+
+    def heading(self) -> Heading | None:
+        """The snapshot of the header; None before a run is open."""
+        if self.facts is None:
+            return None
+        shown = None if self._shown is None else len(self._shown)
+        return Heading(facts=self.facts, step=self.cursor, shown=shown, following=self.following)
+
+    def state(self) -> StateSnapshot | None:
+        """The snapshot of the state pane; None before a run is open."""
+        if self.facts is None:
+            return None
+        stood = self._stood if self._stood and self._stood.step == self.cursor else None
+        return StateSnapshot(
+            step=self.cursor,
+            last=self.last,
+            state=stood.state if stood else None,
+            before=stood.before if stood else None,
+            step_record=stood.step_record if stood else None,
+            raw=stood.raw if stood else None,
+            definition=self.facts.definition,
+            source=self.facts.source,
+            ascii=self.ascii,
+            loading=stood is None,
+        )
+
+    def overview(self, width: int) -> Overview:
+        """The snapshot of the strip below the timeline."""
+        buckets = tuple(self.columns.overview(width, self.last))
+        at = (max(self.cursor, 1) * len(buckets) - 1) // self.last if buckets else None
+        return Overview(buckets=buckets, at=at, timed=self.columns.longest > 0)

@@ -1,0 +1,153 @@
+"""Single lines at the edges of the screen: header, headings, footer, and the line that is typed into."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Input
+
+from inspector.tui import keys
+from inspector.tui.draw import strip
+from inspector.tui.keys import Where
+from inspector.tui.line import Line, Span, plain
+from inspector.tui.rows import Rows
+
+ARROWS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"}
+
+
+class Bar(Widget):
+    """Lines that are set as a whole. `over` is the meaning that covers all of it."""
+
+    DEFAULT_CSS = "Bar { height: 1; background: transparent; }"
+
+    def __init__(self, *lines: Line, over: str | None = None, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: Sequence[Line] = lines
+        self._over = over
+
+    def set(self, *lines: Line) -> None:
+        """Show these lines."""
+        if lines != self._lines:
+            self._lines = lines
+            self.refresh()
+
+    def lines(self) -> Sequence[Line]:
+        """What is shown; for bars that depend on their width."""
+        return self._lines
+
+    def render_line(self, y: int) -> Strip:
+        shown = self.lines()
+        line = shown[y] if y < len(shown) else Line()
+        return strip(line, self.size.width, ascii=Rows.ascii, over=self._over)
+
+
+class Footer(Bar):
+    """The keys of where one is; in their place, until the next key, what there is to tell."""
+
+    def __init__(self, *places: Where) -> None:
+        super().__init__(id="footer")
+        self._places = places
+        self._told: Line | None = None
+
+    def tell(self, text: str, style: str = "problem") -> None:
+        """Say something until the next key."""
+        self._told = plain(f" {text}", style)
+        self.refresh()
+
+    def key_pressed(self) -> None:
+        """What was told has been read."""
+        if self._told:
+            self._told = None
+            self.refresh()
+
+    def lines(self) -> Sequence[Line]:
+        return (self._told or hints(self._places, self.size.width),)
+
+
+def hints(places: Sequence[Where], width: int) -> Line:
+    """The keys that have a word in the footer, those with the same word together; as many as fit."""
+    groups: dict[str, list[str]] = {}
+    for key in keys.of(*places):
+        if key.hint:
+            first = keys.shown(key).split()[0]
+            groups.setdefault(key.hint, []).append(first if Rows.ascii else ARROWS.get(first, first))
+    # The last place's first key, `?`, stays when there is no room for all.
+    *others, (last_hint, last_keys) = groups.items()
+    spans: list[Span] = []
+    room = width - len(last_hint) - sum(map(len, last_keys)) - 4
+    for hint, signs in others:
+        size = len(" ".join(signs)) + len(hint) + 3
+        if size <= room:
+            spans += [Span(" " + " ".join(signs), "key"), Span(f" {hint} ", "dim")]
+            room -= size
+    return Line((*spans, Span(" " + " ".join(last_keys), "key"), Span(f" {last_hint}", "dim")))
+
+
+class Prompt(Horizontal):
+    """A line that is typed into, in the footer's place. `kind` tells what it was opened for."""
+
+    DEFAULT_CSS = """
+    Prompt { height: 1; display: none; background: transparent; }
+    Prompt Bar { width: auto; }
+    Prompt Input { width: 1fr; height: 1; border: none; padding: 0; background: transparent; }
+    Prompt Input:focus { border: none; }
+    """
+
+    @dataclass
+    class Entered(Message):
+        """Enter: `text` as it was typed."""
+
+        kind: str
+        text: str
+
+    @dataclass
+    class Typed(Message):
+        """A character more or less."""
+
+        kind: str
+        text: str
+
+    @dataclass
+    class Left(Message):
+        """Escape."""
+
+        kind: str
+
+    def __init__(self) -> None:
+        super().__init__(id="prompt")
+        self.kind = ""
+        self._label = Bar()
+        self._input = Input(compact=True, select_on_focus=False)
+        self._input.cursor_blink = False
+
+    def compose(self) -> ComposeResult:
+        yield self._label
+        yield self._input
+
+    def ask(self, kind: str, label: str, text: str = "") -> None:
+        """Open it."""
+        self.kind = kind
+        self._label.styles.width = len(label) + 2
+        self._label.set(plain(f" {label} ", "key"))
+        self._input.value = text
+        self.display = True
+        self._input.focus()
+
+    def close(self) -> None:
+        self.display = False
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Entered(self.kind, event.value))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.display:
+            self.post_message(self.Typed(self.kind, event.value))
+
+    def key_escape(self) -> None:
+        self.post_message(self.Left(self.kind))

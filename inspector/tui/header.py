@@ -1,0 +1,61 @@
+"""The header: which run, how it stands, where one is, and how much of it is known."""
+
+from rich.cells import cell_len
+
+from inspector.model.run import Run
+from inspector.tui.fetch import Progress
+from inspector.tui.line import Line, Span
+from inspector.tui.session import Heading
+
+
+def header(heading: Heading, width: int) -> Line:
+    """The header in one line: what does not fit is cut from the run's name, never from the position."""
+    right = "  ".join(part for part in _right(heading) if part) + " "
+    left = " " + "  ".join(part for part in _left(heading.facts.run) if part)
+    room = width - cell_len(right) - 2
+    if room < 12:
+        return Line((Span(right.strip()),))
+    return Line((Span(cut(left, room)), Span("  "), Span(right)))
+
+
+def cut(text: str, cells: int) -> str:
+    """`text` in exactly `cells` cells."""
+    from inspector.tui.panes.cells import fit
+
+    return fit(text, cells)
+
+
+def _left(run: Run) -> list[str]:
+    names = [run.name or run.id or ""]
+    if run.name and run.id and run.id != run.name:
+        names.append(run.id)
+    status = run.status + (f": {run.reason}" if run.reason else "")
+    link = f"from {run.resumed_from.run}" if run.resumed_from else ""
+    return [run_status for run_status in (names[0], run.kind, status, *names[1:], link) if run_status]
+
+
+def _right(heading: Heading) -> list[str]:
+    facts = heading.facts
+    problems = len(facts.problems)
+    return [
+        f"step {heading.step}/{facts.known}{'' if facts.done else '+'}",
+        "" if heading.shown is None else f"filter: {heading.shown}",
+        f"{problems} problem{'' if problems == 1 else 's'}" if problems else "",
+        "" if facts.done or facts.read is None else f"reading {percent(facts.read)}",
+        "following" if heading.following else "",
+    ]
+
+
+def percent(progress: Progress) -> str:
+    """`45%`, or how much was done where the whole is unknown."""
+    return f"{100 * progress.done // progress.total}%" if progress.total else f"{progress.done}"
+
+
+def rate(progress: Progress) -> str:
+    """`45%, 230 MB/s`."""
+    speed = progress.rate
+    for unit in ("B", "kB", "MB", "GB"):
+        if speed < 1000 or unit == "GB":
+            return f"{percent(progress)}, {speed:.0f} {unit}/s"
+        speed /= 1000
+    return percent(progress)

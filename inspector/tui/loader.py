@@ -1,0 +1,281 @@
+"""The owner of the open file: requests in from the screen, reports out to it.
+
+Everything that touches a file happens in the thread of one `Schedule`, so a run is never asked two things
+at once and the screen never waits for a disk.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+
+from inspector.errors import InspectorError
+from inspector.model.source import RunSet, RunSource
+from inspector.tui import fetch
+from inspector.tui.columns import Chunk, Filter
+from inspector.tui.fetch import Nesting, Progress, States
+from inspector.tui.messages import Facts, Failed, Fetched, Known, Listed, Opened, Report, Scanned, Searched, Stood
+from inspector.tui.schedule import Schedule
+
+OFTEN = 0.1
+"""Seconds between two reports of the same long work."""
+
+PERIOD = 0.5
+"""Seconds between two looks at a file that is followed."""
+
+REVISED = 1000
+"""Steps before the end that may still change while a run grows."""
+
+ENTRIES = 1000
+"""Entries of a folder that are watched."""
+
+OF_A_RUN = ("rows", "state", "near", "find", "index", "reopen", "scan", "export")
+
+
+class Loader:
+    """Opens paths and answers requests by reports to `post`. Requests return at once."""
+
+    def __init__(self, post: Callable[[Report], object]) -> None:
+        self._post = post
+        self._plan = Schedule(
+            asked=("open", "run", "follow", "rows", "state", "near", "find", "export"),
+            long=("index", "reopen", "find", "export", "scan"),
+            resting=("scan",),
+            failed=self._failed,
+            ended=self._ended,
+        )
+        self._path = ""
+        self._format: str | None = None
+        self._stamp: object = None
+        self._runs: RunSet | None = None
+        self._run: RunSource | None = None
+        self._run_id: str | None = None
+
+    def open(self, path: str, format: str | None) -> None:
+        """Open a path; answered by Listed or a fatal Failed."""
+        self._plan.start()
+        self._plan.ask("open", partial(self._open, path, format))
+
+    def open_run(self, run_id: str | None) -> None:
+        """Open one of its runs; answered by Opened, then Known and Scanned until all is known."""
+        self._plan.ask("run", partial(self._open_run, run_id))
+
+    def leave_run(self) -> None:
+        """Let go of the run."""
+        self._plan.ask("run", self._leave_run)
+
+    def rows(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Fetch the steps of these ranges (start, stop); answered by Fetched."""
+        self._plan.ask("rows", partial(self._rows, ranges))
+
+    def near(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Fetch steps that may be looked at next: the same, after everything else that was asked for."""
+        self._plan.ask("near", partial(self._rows, ranges))
+
+    def state(self, step: int) -> None:
+        """Fetch the state after a step; answered by Stood."""
+        self._plan.ask("state", partial(self._state, step))
+
+    def find(self, text: str, start: int, backward: bool, filter: Filter) -> None:
+        """Search; answered by Searched until one of them has `ended`."""
+        self._plan.ask("find", lambda: self._plan.begin("find", self._find(text, start, backward, filter)))
+
+    def cancel_find(self) -> None:
+        """Give up the search; no report follows."""
+        self._plan.ask("find", lambda: self._plan.forget("find"))
+
+    def follow(self, on: bool) -> None:
+        """Look for what is appended to the run, or to the list of runs; answered by Known or Listed."""
+        self._plan.ask("follow", lambda: self._plan.every(PERIOD if on else None, self._look))
+
+    def touch(self) -> None:
+        """A key was pressed: work that nobody waits for rests for a while."""
+        self._plan.touch()
+
+    def close(self) -> None:
+        """End the thread, and give it a moment to remove private copies."""
+        self._plan.close(wait=1.0)
+
+    def _ended(self) -> None:
+        if self._runs:
+            self._runs.close()
+
+    def _failed(self, kind: str, error: Exception) -> None:
+        if isinstance(error, InspectorError):
+            shown = error
+        elif isinstance(error, OSError):
+            shown = InspectorError(error.filename or self._path, error.strerror or str(error))
+        elif isinstance(error, MemoryError):
+            shown = InspectorError(self._path, "out of memory: the file is too large for what was asked")
+        else:
+            reason = f"internal error: {type(error).__name__}: {error}; please report it"
+            shown = InspectorError(self._path, reason)
+        self._post(Failed(kind, shown, fatal=kind == "open" or (kind == "run" and self._run is None)))
+
+    def _open(self, path: str, format: str | None) -> None:
+        from inspector.formats import open_path
+
+        self._path, self._format = path, format
+        self._stamp = look_of(path)
+        self._runs = open_path(path, format)
+        self._list(again=False)
+
+    def _list(self, again: bool) -> None:
+        assert self._runs is not None
+        rows, problems = tuple(self._runs.rows()), tuple(self._runs.problems())
+        self._post(Listed(self._runs.source, rows, problems, again))
+
+    def _open_run(self, run_id: str | None) -> None:
+        assert self._runs is not None
+        self._leave_run()
+        self._adopt(self._runs.open(run_id), run_id)
+        self._post(Opened(run_id, self._facts()))
+        self._plan.begin("index", self._index())
+
+    def _adopt(self, run: RunSource, run_id: str | None) -> None:
+        self._run, self._run_id = run, run_id
+        self._nesting, self._states = Nesting(run), States(run)
+        self._definition = run.definition()
+
+    def _leave_run(self) -> None:
+        self._plan.forget(*OF_A_RUN)
+        self._run = None
+
+    def _facts(self, read: Progress | None = None, done: bool = False) -> Facts:
+        run = self._run
+        assert run is not None
+        return Facts(
+            source=run.source,
+            run=run.run(),
+            definition=self._definition,
+            resume=run.resume(),
+            known=len(run),
+            problems=tuple(run.problems()),
+            read=read,
+            done=done,
+        )
+
+    def _index(self, revised: int | None = None) -> Iterator[None]:
+        run = self._run
+        assert run is not None
+        pace = Pace(self._plan.clock)
+        for done, total in run.index():
+            if pace.due():
+                self._post(Known(self._facts(pace.progress(done, total))))
+            yield
+        self._definition = run.definition()
+        self._post(Known(self._facts(done=True), revised))
+        self._plan.begin("scan", self._scan(revised or 1))
+
+    def _scan(self, start: int) -> Iterator[None]:
+        run = self._run
+        assert run is not None
+        pace = Pace(self._plan.clock, first=False)
+        begin, marks, times = start, bytearray(), bytearray()
+        while start <= len(run):
+            found = fetch.chunk(run, start)
+            if not found.marks:
+                break
+            start += len(found.marks)
+            marks += found.marks
+            times += found.times
+            if start > len(run) or pace.due():
+                self._post(Scanned(Chunk(begin, bytes(marks), bytes(times))))
+                begin = start
+                marks.clear()
+                times.clear()
+            yield
+
+    def _rows(self, ranges: Sequence[tuple[int, int]]) -> None:
+        if self._run is not None:
+            self._post(Fetched(fetch.rows(self._run, self._nesting, ranges)))
+
+    def _state(self, step: int) -> None:
+        run = self._run
+        if run is None:
+            return
+        before = self._states.at(step - 1) if step else None
+        record = run.steps(step, step + 1) if step else ()
+        self._post(Stood(step, self._states.at(step), before, record[0] if record else None, run.raw(step)))
+
+    def _find(self, text: str, start: int, backward: bool, filter: Filter) -> Iterator[None]:
+        run = self._run
+        if run is None:
+            return
+        pace, progress = Pace(self._plan.clock), Progress(done=0, total=0)
+        for item in fetch.search(run, text, start, backward, filter):
+            if isinstance(item, int):
+                self._post(Searched(progress, ended=True, seq=item))
+                return
+            progress = pace.progress(*item)
+            if pace.due():
+                self._post(Searched(progress))
+            yield
+        self._post(Searched(progress, ended=True))
+
+    def _look(self) -> None:
+        """See whether what is followed has changed."""
+        if self._runs is None or self._plan.at_work("index", "reopen"):
+            return
+        before, self._stamp = self._stamp, look_of(self._path)
+        if self._run is not None and self._run.refresh():
+            revised = max(len(self._run) - REVISED, 1)
+            self._nesting, self._states = Nesting(self._run), States(self._run)
+            self._plan.begin("index", self._index(revised))
+        elif self._run is None and self._runs.refresh():
+            self._list(again=True)
+        elif self._stamp != before:
+            self._plan.begin("reopen", self._reopen())
+
+    def _reopen(self) -> Iterator[None]:
+        """Read a source that cannot take in what is new once more, and go on as if it had."""
+        from inspector.formats import open_path
+
+        runs, run = open_path(self._path, self._format), None
+        if self._run is not None:
+            run = runs.open(self._run_id)
+            for _ in run.index():
+                yield
+        old, self._runs = self._runs, runs
+        if run is None:
+            self._list(again=True)
+        else:
+            self._adopt(run, self._run_id)
+            self._post(Known(self._facts(done=True), revised=1))
+            self._plan.begin("scan", self._scan(1))
+        if old:
+            old.close()
+
+
+class Pace:
+    """How often to report, and how fast work goes; `first`: report at once."""
+
+    def __init__(self, clock: Callable[[], float], first: bool = True) -> None:
+        self._clock = clock
+        self._begun = self._told = clock()
+        self._first = first
+
+    def due(self) -> bool:
+        """Whether it is time to report again."""
+        now = self._clock()
+        if self._first or now - self._told >= OFTEN:
+            self._told, self._first = now, False
+            return True
+        return False
+
+    def progress(self, done: int, total: int) -> Progress:
+        """The work so far, with its rate."""
+        return Progress(done=done, total=total, rate=done / max(self._clock() - self._begun, 0.001))
+
+
+def look_of(path: str) -> object:
+    """What changes when a file, or anything in a folder, does."""
+    from inspector.formats.open import stamp
+
+    if path == "-":
+        return None
+    try:
+        with os.scandir(path) as entries:
+            return [stamp(path), *(stamp(entry.path) for entry in islice(entries, ENTRIES))]
+    except OSError:
+        return stamp(path)

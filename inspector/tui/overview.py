@@ -1,0 +1,50 @@
+"""The whole run in two lines: where the time went, what failed, and where one is."""
+
+from collections.abc import Sequence
+
+from inspector.tui.bars import Bar
+from inspector.tui.columns import Bucket
+from inspector.tui.line import Line, Span
+from inspector.tui.session import Overview, Session
+
+LEVELS = "▁▂▃▄▅▆▇█"
+LEAD = 6
+
+
+def overview(snapshot: Overview) -> tuple[Line, Line]:
+    """The two lines: a bar per stretch, and below it `!` for failures, `?` for open steps, `^` for where one
+    is."""
+    most = max((bucket.seconds for bucket in snapshot.buckets), default=0.0)
+    bars = [_bar(bucket, most) for bucket in snapshot.buckets]
+    signs = [_sign(bucket, place == snapshot.at) for place, bucket in enumerate(snapshot.buckets)]
+    what = "time" if snapshot.timed else "steps"
+    return Line((Span(f" {what:{LEAD - 1}}", "dim"), *bars)), Line((Span(" " * LEAD), *signs))
+
+
+def _bar(bucket: Bucket, most: float) -> Span:
+    if not bucket.steps:
+        return Span(" ")
+    style = "failed" if bucket.failed else "waiting" if bucket.open else "bar"
+    height = round(bucket.seconds / most * (len(LEVELS) - 1)) if most else 0
+    return Span(LEVELS[height], style)
+
+
+def _sign(bucket: Bucket, here: bool) -> Span:
+    if here:
+        return Span("^", "failed" if bucket.failed else "heading")
+    if bucket.failed:
+        return Span("!", "failed")
+    return Span("?", "waiting") if bucket.open else Span(" ")
+
+
+class OverviewBar(Bar):
+    """The widget."""
+
+    DEFAULT_CSS = "OverviewBar { height: 2; }"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="overview")
+        self._session = session
+
+    def lines(self) -> Sequence[Line]:
+        return overview(self._session.overview(max(self.size.width - LEAD - 1, 1)))

@@ -1,0 +1,105 @@
+"""The screen of a path that holds several runs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.message import Message
+
+from inspector.model.run import Problem, RunRow, SourceInfo
+from inspector.tui.bars import Bar, Prompt
+from inspector.tui.keys import Where, bindings
+from inspector.tui.line import Line, plain, text_of
+from inspector.tui.messages import Listed
+from inspector.tui.page import Page
+from inspector.tui.pages import problems_page
+from inspector.tui.runlist import line, ordered, titles
+
+
+class RunsPage(Page):
+    """A row per run, in the order in which they need somebody. Enter posts Chosen."""
+
+    PLACES: ClassVar[tuple[Where, ...]] = ("runs", "app")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
+
+    @dataclass
+    class Chosen(Message):
+        """Open this run."""
+
+        run_id: str
+
+    def __init__(self, report: Listed, now: Callable[[], datetime]) -> None:
+        self._now = now
+        self._text = ""
+        self._rows: Sequence[RunRow] = ()
+        self._shown: list[RunRow] = []
+        self.problems: Sequence[Problem] = ()
+        super().__init__(_title(report.source, len(report.rows)), heading=titles(80))
+        self._report = report
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.take(self._report)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.query_one("#heading", Bar).set(titles(event.size.width))
+        self._show()
+
+    def take(self, report: Listed) -> None:
+        """Show these runs, with the cursor on the run it was on."""
+        self._report = report
+        self._rows, self.problems = report.rows, report.problems
+        self.query_one("#header", Bar).set(plain(f" {_title(report.source, len(report.rows))}", "title"))
+        self._show()
+
+    def _show(self) -> None:
+        at = self._shown[self.rows.cursor].id if self._shown else None
+        width, now = self.size.width, self._now()
+        built = [(entry.row, line(entry, width, now)) for entry in ordered(self._rows)]
+        found = [(row, drawn) for row, drawn in built if self._text.lower() in text_of(drawn).lower()]
+        self._shown = [row for row, _ in found]
+        lines: list[Line] = [drawn for _, drawn in found]
+        place = next((place for place, row in enumerate(self._shown) if row.id == at), 0)
+        self.rows.show(lines or [plain(f" no run's line holds {self._text!r}; Esc shows all", "dim")], place)
+
+    def chosen(self, line: Line, index: int) -> None:
+        if index < len(self._shown):
+            self.post_message(self.Chosen(self._shown[index].id))
+
+    def back(self) -> bool:
+        if not self._text:
+            return False
+        self._text = ""
+        self._show()
+        return True
+
+    def action_find(self) -> None:
+        self.prompt.ask("runs", "runs with:", self._text)
+        self.footer.display = False
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        self._text = event.text
+        self._show()
+
+    def on_prompt_entered(self, event: Prompt.Entered) -> None:
+        self._leave_prompt()
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        self._text = ""
+        self._leave_prompt()
+        self._show()
+
+    def _leave_prompt(self) -> None:
+        self.prompt.close()
+        self.footer.display = True
+        self.rows.focus()
+
+    def action_problems(self) -> None:
+        self.app.push_screen(problems_page(self.problems))
+
+
+def _title(source: SourceInfo, count: int) -> str:
+    return f"{source.path}   {count} run{'' if count == 1 else 's'}   {source.format}"

@@ -1,0 +1,175 @@
+"""The timeline: a row per step, however many there are, of which only those in sight are fetched."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from inspector.model.run import StepStatus
+from inspector.tui.draw import printable
+from inspector.tui.line import STEP_SIGNS, Line, Span
+from inspector.tui.panes.cells import fit
+from inspector.tui.rows import Rows
+from inspector.tui.session import Row, Session
+from inspector.tui.times import Timed, duration
+
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+SINCE, KIND, SIGN = 6, 6, 6
+NAME_STYLES: dict[StepStatus, str] = {
+    "failed": "failed",
+    "pending": "waiting",
+    "running": "running",
+    "replayed": "replayed",
+    "unknown": "dim",
+}
+
+
+class Columns(NamedTuple):
+    """Widths of what is not the same everywhere, in cells."""
+
+    number: int
+    bar: int
+    name: int
+
+    @classmethod
+    def of(cls, width: int, last: int) -> "Columns":
+        """For a timeline of this width and a run of this length."""
+        number = max(len(str(last)), 2)
+        bar = 1 if width < 64 else 4 if width < 100 else 8
+        fixed = number + 1 + SINCE + 1 + bar + 1 + KIND + 1 + SIGN + 1
+        return cls(number, bar, max(min((width - fixed) // 2, 28), 8))
+
+
+def titles(columns: Columns) -> Line:
+    """The line above the rows."""
+    text = (
+        f"{'#':>{columns.number}}  {'+t':>{SINCE}} {'':{columns.bar}} {'kind':{KIND}}"
+        f" {'name':{columns.name}} {'':{SIGN}} what happened"
+    )
+    return Line((Span(text, "dim"),))
+
+
+def line(row: Row, columns: Columns, ascii: bool = False) -> Line:
+    """A row of the timeline."""
+    sign = Span("!", "problem") if row.damage else Span("*", "accent") if row.marked else Span(" ")
+    number = Span(f"{row.seq:>{columns.number}}", "" if row.timed or not row.seq else "dim")
+    if row.seq == 0:
+        return Line((number, sign, Span(" " * (SINCE + columns.bar + 2)), Span(" start  before the first step", "dim")))
+    if row.timed is None:
+        return Line((number, sign, Span(" " * (SINCE + columns.bar + 2)), Span(" …", "dim")))
+    step = row.timed.step
+    late = row.timed.since is not None and row.timed.since < 0
+    style = NAME_STYLES.get(step.status, "")
+    name = printable("  " * min(row.timed.depth, columns.name // 4) + step.name[: columns.name * 2], ascii)
+    said = (step.error if step.status == "failed" else None) or step.summary or ""
+    word = STEP_SIGNS[step.status]
+    return Line(
+        (
+            number,
+            sign,
+            Span(f" {duration(row.timed.since):>{SINCE}} ", "problem" if late else "dim"),
+            Span(bar(row.timed, row.longest, columns.bar), "dim" if row.timed.took_since else "bar"),
+            Span(f" {step.kind:{KIND}} ", "dim"),
+            *_found(fit(name, columns.name), row.found, style),
+            Span(f" {word.text:{SIGN}} ", word.style),
+            *_damage(row),
+            *_found(said, row.found, "failed" if step.status == "failed" and step.error else "dim" if late else ""),
+        )
+    )
+
+
+def bar(timed: Timed, longest: float, width: int) -> str:
+    """The step's time as a bar, against the longest of the run."""
+    took = timed.took or 0.0
+    if took <= 0 or longest <= 0:
+        return " " * width
+    eighths = max(min(round(took / longest * width * 8), width * 8), 1)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def _found(text: str, found: str, style: str) -> list[Span]:
+    """`text` with what was searched for made visible."""
+    at = text.find(found) if found else -1
+    if at < 0:
+        return [Span(text, style)]
+    return [Span(text[:at], style), Span(found, "match"), Span(text[at + len(found) :], style)]
+
+
+def _damage(row: Row) -> list[Span]:
+    return [Span(f"[damaged before this: {row.damage.where}] ", "problem")] if row.damage else []
+
+
+class TimelineLines:
+    """The rows of a session as lines. `missing` is set when a row was asked for that is not there."""
+
+    def __init__(self, session: Session, columns: Columns) -> None:
+        self.session, self.columns = session, columns
+        self.missing = False
+
+    def __len__(self) -> int:
+        return len(self.session)
+
+    def __getitem__(self, index: int) -> Line:
+        row = self.session.row(index)
+        if row.seq and row.timed is None:
+            self.missing = True
+        return line(row, self.columns, self.session.ascii)
+
+
+class Timeline(Rows):
+    """The widget. Rows that are in sight and not there are asked for by Wanted."""
+
+    @dataclass
+    class Wanted(Message):
+        """Ranges of steps (start, stop) to fetch."""
+
+        ranges: Sequence[tuple[int, int]]
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="timeline")
+        self.session = session
+        self._asking = False
+        self.lay_out()
+
+    def lay_out(self) -> bool:
+        """Lay out the columns for the width and the length of the run; True when they changed."""
+        columns = Columns.of(self.size.width - 1, self.session.last)
+        if isinstance(self.lines, TimelineLines) and self.lines.columns == columns:
+            return False
+        self.lines = TimelineLines(self.session, columns)
+        return True
+
+    @property
+    def columns(self) -> Columns:
+        assert isinstance(self.lines, TimelineLines)
+        return self.lines.columns
+
+    def sync(self, *, rows: bool = False) -> None:
+        """Take over the session's length and cursor; `rows`: its rows changed too."""
+        if self.lay_out() or rows:
+            self.changed()
+        self.grown()
+        self.move(self.session.row_of(self.session.cursor), tell=False)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.lay_out()
+        super().on_resize(event)
+
+    def render_line(self, y: int) -> Strip:
+        drawn = super().render_line(y)
+        assert isinstance(self.lines, TimelineLines)
+        if self.lines.missing and not self._asking:
+            self._asking = True
+            self.call_later(self._ask)
+        return drawn
+
+    def _ask(self) -> None:
+        self._asking = False
+        assert isinstance(self.lines, TimelineLines)
+        self.lines.missing = False
+        if ranges := self.session.wanted_rows(self.in_sight):
+            self.post_message(self.Wanted(ranges))
