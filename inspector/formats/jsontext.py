@@ -14,10 +14,15 @@ from typing import Any
 
 from inspector.model.run import Problem
 from inspector.model.text import HIDDEN, clean
-from inspector.model.values import MAX_DEPTH, Number, Value, clean_value, decimal, integer, preview, tag
+from inspector.model.values import MAX_DEPTH, Number, Value, clean_value, decimal, depth, integer, preview, tag
 
 SALVAGE_LIMIT = 32 << 20
 """Bytes of a damaged text that are looked at: the careful reading costs about a second per MiB."""
+FUSED_LIMIT = 4 << 20
+"""Bytes of a damaged line that are looked at for whole objects."""
+BREAKS_OFF = "the text breaks off"
+NOTES = 100
+"""Problems of one text that are listed."""
 
 
 class Damaged(ValueError):
@@ -27,6 +32,11 @@ class Damaged(ValueError):
     def __init__(self, offset: int, reason: str, value: Value = None) -> None:
         super().__init__(f"{reason} at byte {offset}")
         self.offset, self.reason, self.value = offset, reason, value
+
+    @property
+    def torn(self) -> bool:
+        """Whether the text is sound as far as it goes, and only cut short."""
+        return self.reason == BREAKS_OFF
 
 
 class Place:
@@ -61,7 +71,7 @@ _decoder = json.JSONDecoder(
     object_pairs_hook=_pairs, parse_float=decimal, parse_int=integer, parse_constant=Number, strict=False
 )
 # What the raw text of clean values never holds: an escape of a hidden character, or one itself.
-_SUSPECT = re.compile(r"\\u(?:00[0189]|061c|20[026]|d[89a-f]|f[ef]|f8)|\\[bfr]", re.IGNORECASE)
+_SUSPECT = re.compile(r"\\u(?:00[01789]|061c|20[026]|d[89a-f]|f[ef])|\\[bfr]", re.IGNORECASE)
 
 
 def parse(text: bytes, place: Place, problems: list[Problem]) -> Value:
@@ -71,7 +81,10 @@ def parse(text: bytes, place: Place, problems: list[Problem]) -> Value:
     decoded = _decode(text, place, problems)
     try:
         value = _decoder.decode(decoded)
+        careful = decoded.count("[") + decoded.count("{") > MAX_DEPTH and depth(value) > MAX_DEPTH
     except (_Doubled, RecursionError, ValueError):
+        careful = True
+    if careful:
         try:
             value = Reading(text, place, problems).whole()
         except Damaged as damage:
@@ -86,8 +99,11 @@ def _decode(text: bytes, place: Place, problems: list[Problem]) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError as error:
-        where = place.at(text, error.start)
-        problems.append(Problem(severity="warning", where=where, message="not UTF-8: the bytes are shown as \\xNN"))
+        # A text cut inside of a character is reported as what it is: cut.
+        if error.reason != "unexpected end of data":
+            where = place.at(text, error.start)
+            message = "not UTF-8: the bytes are shown as \\xNN"
+            problems.append(Problem(severity="warning", where=where, message=message))
         return text.decode(errors="runinspect.visible")
 
 
@@ -101,27 +117,33 @@ codecs.register_error("runinspect.visible", _visible)
 
 _TOKEN = re.compile(
     rb"[ \t\r\n]*(?:"
-    rb'(?P<string>"(?:[^"\\]|\\.)*+")|(?P<mark>[\[\]{},:])'
+    rb'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|(?P<mark>[\[\]{},:])'
     rb"|(?P<word>[-+\w.]++))",
     re.DOTALL,
 )
+_SPACE = re.compile(rb"[ \t\r\n]*+")
 _WORDS: dict[bytes, Value] = {b"true": True, b"false": False, b"null": None}
 _SPECIAL = {b"NaN", b"Infinity", b"-Infinity"}
 _NUMBER = re.compile(rb"-?(?:0|[1-9]\d*+)(\.\d++)?([eE][-+]?\d++)?")
+_BEGUN = re.compile(rb"-?(?:(?:0|[1-9]\d*+)(?:\.\d*+)?(?:(?<=\d)[eE][-+]?\d*+)?)?")
 
 
 class Reading:
-    """One careful pass over a JSON text, token by token, without recursion."""
+    """One careful pass over a JSON text, token by token, without recursion. `previous` is where the
+    token before the last one that was looked at begins."""
 
-    def __init__(self, text: bytes, place: Place, problems: list[Problem], *, limit: int = SALVAGE_LIMIT) -> None:
+    def __init__(
+        self, text: bytes, place: Place, problems: list[Problem], *, start: int = 0, limit: int = SALVAGE_LIMIT
+    ) -> None:
         self.text, self.place, self.problems = text, place, problems
-        self.position = 0
+        self.position = self.previous = start
         self.limit = limit
+        self._noted = 0
 
     def whole(self) -> Value:
         """The one value of the text; raises Damaged when it is cut, broken, or followed by more."""
         value = self.value()
-        rest = len(self.text) - len(self.text[self.position :].lstrip(b" \t\r\n"))
+        rest = _space(self.text, self.position)
         if rest != len(self.text):
             raise Damaged(rest, "more text behind the value", value)
         return value
@@ -137,7 +159,7 @@ class Reading:
         while True:
             match = _TOKEN.match(self.text, self.position)
             if match is None or self.position > self.limit:
-                raise self._broken(root)
+                raise self._broken(root, _space(self.text, self.position))
             begin = match.start(match.lastgroup or 0)
             self.position = match.end()
             mark = match["mark"]
@@ -167,7 +189,7 @@ class Reading:
             elif expect in ("key", "key?"):
                 if match["string"] is None:
                     raise self._broken(root, begin)
-                key = self._string(begin)
+                key = self._string(begin, root)
                 if key in holder:
                     self._doubled(key, begin, holder[key])
                 keys[-1] = key
@@ -175,10 +197,7 @@ class Reading:
             elif expect == "value" and mark is not None:
                 if len(stack) > MAX_DEPTH:
                     skipping, cut_at = 1, begin
-                    where = self.place.at(self.text, begin)
-                    self.problems.append(
-                        Problem(severity="warning", where=where, message=f"deeper than {MAX_DEPTH} levels: cut")
-                    )
+                    self._note(begin, f"deeper than {MAX_DEPTH} levels: cut")
                     continue
                 container: Any = [] if mark == b"[" else {}
                 self._put(stack, keys, container)
@@ -192,6 +211,7 @@ class Reading:
                 raise self._broken(root, begin)
             if len(stack) == 1 and root:
                 return root[0]
+            self.previous = begin
 
     def _put(self, stack: list[Any], keys: list[str | None], value: Value) -> None:
         holder = stack[-1]
@@ -202,7 +222,7 @@ class Reading:
 
     def _plain(self, match: re.Match[bytes], begin: int, root: list[Value]) -> Value:
         if match["string"] is not None:
-            return self._string(begin)
+            return self._string(begin, root)
         word = match["word"]
         if word in _WORDS:
             return _WORDS[word]
@@ -213,57 +233,75 @@ class Reading:
             raise self._broken(root, begin)
         return (decimal if number[1] or number[2] else integer)(word.decode())
 
-    def _string(self, begin: int) -> str:
+    def _string(self, begin: int, root: list[Value]) -> str:
         raw = self.text[begin : self.position]
         try:
             return str(json.loads(raw.decode(errors="runinspect.visible"), strict=False))
-        except ValueError as error:
-            raise Damaged(begin, f"a string that is not JSON ({error})") from error
+        except ValueError:
+            raise self._broken(root, begin, "not JSON: a string with an escape that there is not") from None
 
     def _doubled(self, key: str, begin: int, first: Value) -> None:
-        match = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*").match(self.text, self.position)
-        second = self.text[match.end() : match.end() + 60] if match else b""
+        colon = _space(self.text, self.position)
+        second = self.text[_space(self.text, colon + 1) :][:60] if self.text[colon : colon + 1] == b":" else b""
         shown = clean(second.decode(errors="replace")).split("\n")[0]
-        self.problems.append(
-            Problem(
-                severity="warning",
-                where=self.place.at(self.text, begin),
-                message=f"the key {preview(key, 60)!r} is given twice: {preview(first, 60)}, then {shown}; "
-                "the last one counts",
-            )
-        )
+        message = f"the key {preview(key, 60)!r} is given twice: {preview(clean_value(first), 60)}, then {shown}; "
+        self._note(begin, message + "the last one counts")
 
-    def _broken(self, root: list[Value], position: int | None = None) -> Damaged:
-        at = self.position if position is None else position
-        rest = self.text[at:].lstrip(b" \t\r\n")
-        at = len(self.text) - len(rest)
-        torn = not rest or (rest[:1] == b'"' and position is None)
-        reason = "the text breaks off" if torn else "not JSON"
+    def _note(self, begin: int, message: str) -> None:
+        self._noted += 1
+        if self._noted == NOTES:
+            message = "more of this kind is not listed"
+        if self._noted <= NOTES:
+            where = self.place.at(self.text, begin)
+            self.problems.append(Problem(severity="warning", where=where, message=message))
+
+    def _broken(self, root: list[Value], at: int, reason: str | None = None) -> Damaged:
+        if reason is None:
+            if at < len(self.text) and self.position > self.limit:
+                reason = f"only the first {self.limit >> 20} MiB of damaged text are looked at"
+            else:
+                reason = BREAKS_OFF if _torn(self.text, at) else "not JSON"
         return Damaged(at, reason, root[0] if root else None)
 
 
+def _space(text: bytes, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def _torn(text: bytes, at: int) -> bool:
+    """Whether all that is left of the text from `at` on is the beginning of a token."""
+    if text[at : at + 1] == b'"':
+        return _TOKEN.match(text, at) is None
+    if len(text) - at > 400:
+        return False
+    rest = text[at:]
+    return bool(_BEGUN.fullmatch(rest)) or any(word.startswith(rest) for word in (*_WORDS, *_SPECIAL))
+
+
 def fused(text: bytes, place: Place, problems: list[Problem]) -> Iterator[Value]:
-    """The whole JSON objects on a damaged line: one behind another, or one behind a torn one. Raises
-    nothing; a caller has already reported the line."""
-    position, tries = 0, 0
-    while position < len(text) and tries < 64:
+    """The whole JSON objects on a damaged line: one behind another, or one behind a torn one. What is
+    inside of a torn object is not taken for one behind it. Raises nothing; a caller has already
+    reported the line."""
+    position, budget = 0, FUSED_LIMIT
+    for _ in range(64):
         start = text.find(b"{", position)
-        if start < 0:
+        if start < 0 or budget <= 0:
             return
-        reading = Reading(text[start:], Place(place.label, place.line, place.offset + start), [])
+        found: list[Problem] = []
+        reading = Reading(text, place, found, start=start, limit=start + budget)
         try:
-            value = reading.value()
-        except Damaged:
-            tries += 1
-            position = start + 1
-            following = text.find(b'{"', position)
-            # Inside a torn object the next whole one begins at some later brace: try the outermost first.
-            if following < 0:
+            value = clean_value(reading.value())
+        except Damaged as damage:
+            if damage.torn:
                 return
-            position = following
-            continue
-        yield clean_value(value)
-        position = start + reading.position
+            # The token before the break may have swallowed the beginning of the next object.
+            position = max(reading.previous, start + 1)
+        else:
+            problems += found
+            yield value
+            position = reading.position
+        budget -= reading.position - start
 
 
 def top_keys(text: bytes) -> dict[str, str]:
@@ -271,28 +309,29 @@ def top_keys(text: bytes) -> dict[str, str]:
     character of its value (`{`, `[`, `"`, a digit, `t`, `f`, `n`, or "" where the text ends). Cheap:
     for detection, so it never fails."""
     found: dict[str, str] = {}
-    level, key, expect = 0, None, False
-    for match in _TOKEN.finditer(text):
+    level, position = 0, 0
+    key: str | None = None
+    expect = False
+    while match := _TOKEN.match(text, position):
+        position = match.end()
         mark = match["mark"]
-        if level == 1 and key is not None and expect:
-            found[key] = (mark or match["string"] or match["word"] or b"")[:1].decode()
+        if level == 0 and mark != b"{":
+            break
+        if level == 1 and expect and key is not None:
+            found[key] = (mark or match["string"] or match["word"])[:1].decode(errors="replace")
             key, expect = None, False
         if mark in (b"{", b"["):
-            if level == 0 and mark == b"[":
-                return {}
             level += 1
         elif mark in (b"}", b"]"):
             level -= 1
-            if level <= 0:
-                break
-        elif mark == b":" and level == 1:
+            if level == 0:
+                return found
+        elif level == 1 and mark == b":":
             expect = True
-        elif mark == b"," and level == 1:
+        elif level == 1 and mark == b",":
             key, expect = None, False
-        elif level == 0:
-            return {}
         elif level == 1 and match["string"] is not None and key is None:
             key = match["string"][1:-1].decode(errors="replace")
     if key is not None and expect:
-        found[key] = ""
+        found[key] = text[_space(text, position) :][:1].decode(errors="replace")
     return found

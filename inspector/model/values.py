@@ -85,7 +85,7 @@ def transform(value: Value, leaf: Callable[[Value], Value], key: Callable[[str],
                 else:
                     new[index] = leaf(item)
         else:
-            new = {(key(name) if key else name): item for name, item in old.items()}
+            new = _renamed(old, key) if key else dict(old)
             holder[place] = new
             for name, item in new.items():
                 if isinstance(item, list | dict):
@@ -93,6 +93,20 @@ def transform(value: Value, leaf: Callable[[Value], Value], key: Callable[[str],
                 else:
                     new[name] = leaf(item)
     return root[0]
+
+
+def _renamed(old: dict[str, Value], key: Callable[[str], str]) -> dict[str, Value]:
+    new = {key(name): item for name, item in old.items()}
+    if len(new) == len(old):
+        return new
+    # Two keys become one: what one of them holds must not vanish.
+    new = {}
+    for name, item in old.items():
+        shown = key(name)
+        while shown in new:
+            shown += " (again)"
+        new[shown] = item
+    return new
 
 
 def clean_value(value: Value) -> Value:
