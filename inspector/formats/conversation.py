@@ -103,6 +103,10 @@ class Conversation:
             summary=shorten(said or ", ".join(_shown(call) for call in calls_made), SUMMARY),
         )
 
+    def span(self, seq: int) -> tuple[int, int]:
+        """The messages begin <= index < end that step `seq` is made of; of step 0, the prelude."""
+        return (self._ends[seq - 1] if seq else 0), self._ends[seq]
+
     def state(self, seq: int) -> State:
         """The state after step `seq`; messages are a view, not a copy."""
         end = self._ends[seq]
