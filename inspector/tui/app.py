@@ -75,6 +75,9 @@ class Inspector(Quiet):
                 footer.key_pressed()
         await super().on_event(event)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not keys.typing(self) or any(key.action == action for key in keys.KEYS if key.id in keys.ALWAYS)
+
     @property
     def run_screen(self) -> RunScreen | None:
         """The screen of the open run, also while another one covers it."""

@@ -135,7 +135,7 @@ class Prompt(Horizontal):
         self._label.set(plain(f" {label} ", "key"))
         self._input.value = text
         self.display = True
-        self._input.focus()
+        self.screen.set_focus(self._input)
 
     def close(self) -> None:
         self.display = False

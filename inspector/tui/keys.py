@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+from textual.widgets import Input
 
 Where = Literal["app", "run", "runs", "rows", "state", "viewer", "prompt"]
 
@@ -68,6 +70,9 @@ KEYS = (
     Key("quit", "ctrl+c,ctrl+q", "quit", "leave", "app", shown="Ctrl-C"),
 )
 
+ALWAYS = ("suspend", "quit")
+"""Keys that act also while something is being typed."""
+
 
 def of(*places: Where) -> Iterator[Key]:
     """The keys of these places, in the order of the table."""
@@ -75,8 +80,26 @@ def of(*places: Where) -> Iterator[Key]:
 
 
 def bindings(where: Where) -> list[BindingType]:
-    """Textual's bindings of a place."""
-    return [Binding(key.keys, key.action, key.help, show=False, id=f"{where}.{key.id}") for key in of(where)]
+    """Textual's bindings of a place.
+
+    They are *priority* bindings, run as the key arrives: what is typed after `/` goes into the prompt even
+    when it comes in the same packet. Only the app's come last, so that every place can use q and Esc first."""
+    return [
+        Binding(
+            key.keys,
+            key.action,
+            key.help,
+            show=False,
+            priority=where != "app" or key.id in ALWAYS,
+            id=f"{where}.{key.id}",
+        )
+        for key in of(where)
+    ]
+
+
+def typing(node: DOMNode) -> bool:
+    """Whether keys are text now: then only the keys of ALWAYS act."""
+    return isinstance(node.app.focused, Input)
 
 
 def shown(key: Key) -> str:

@@ -7,7 +7,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from inspector.tui.bars import Bar, Footer, Prompt
-from inspector.tui.keys import Where
+from inspector.tui.keys import Where, typing
 from inspector.tui.line import Line, Lines, plain
 from inspector.tui.rows import Rows
 
@@ -36,12 +36,15 @@ class Page(Screen[Line | None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        self.rows.focus()
+        self.set_focus(self.rows)
         self.rows.move(self._cursor, tell=False)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         self.chosen(event.line, event.index)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not typing(self)
 
     def chosen(self, line: Line, index: int) -> None:
         """Enter on a row."""

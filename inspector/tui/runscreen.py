@@ -12,7 +12,7 @@ from textual.widget import Widget
 from inspector.tui.bars import Bar, Footer, Prompt
 from inspector.tui.columns import Filter
 from inspector.tui.header import header, rate
-from inspector.tui.keys import bindings
+from inspector.tui.keys import bindings, typing
 from inspector.tui.line import Line, plain
 from inspector.tui.loader import Loader
 from inspector.tui.messages import Exported, Failed, Fetched, Known, Scanned, Searched, Stood
@@ -91,13 +91,16 @@ class RunScreen(Screen[None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        self.timeline.focus()
+        self.set_focus(self.timeline)
         self.loader.follow(self.session.following)
         self.sync(rows=True)
 
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.width < NARROW, "-narrow")
         self.call_after_refresh(self.ask_state)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not typing(self)
 
     @property
     def narrow(self) -> bool:
@@ -202,7 +205,7 @@ class RunScreen(Screen[None]):
 
     def _focus(self, widget: Widget) -> None:
         inner = next((child for child in widget.query("*") if child.focusable), None)
-        (widget if widget.can_focus or inner is None else inner).focus()
+        self.set_focus(widget if widget.can_focus or inner is None else inner)
 
     def action_odd(self, direction: int) -> None:
         found = self.session.odd(direction)

@@ -95,7 +95,7 @@ class RunsPage(Page):
     def _leave_prompt(self) -> None:
         self.prompt.close()
         self.footer.display = True
-        self.rows.focus()
+        self.set_focus(self.rows)
 
     def action_problems(self) -> None:
         self.app.push_screen(problems_page(self.problems))
