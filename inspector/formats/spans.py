@@ -1,0 +1,138 @@
+"""Where the parts of a JSON text stand, found without decoding them.
+
+A container is skipped at the speed of a C parser where it is sound, and bracket by bracket where it is
+not, so a text that breaks off is cut into its parts as far as it goes. What stands inside of a part is
+checked when the part is parsed.
+"""
+
+import mmap
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from inspector.formats.jsontext import BREAKS_OFF, Damaged
+
+Text = bytes | mmap.mmap
+
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_WORD = re.compile(rb"[-+\w.]++")
+_NEXT = re.compile(rb"[ \t\r\n]*+([,\]}])[ \t\r\n]*+")
+_COLON = re.compile(rb"[ \t\r\n]*+:[ \t\r\n]*+")
+# The next bracket that stands in no string.
+_BRACKET = re.compile(rb'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\]{}]*+)*+([\[{]|[\]}])', re.DOTALL)
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)$")
+_decode = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+class Spans:
+    """A JSON text, to be cut into spans (begin, end). A span that reaches to the end of a text that breaks
+    off is cut short."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self._view = memoryview(text)
+
+    def __len__(self) -> int:
+        return len(self._view)
+
+    def close(self) -> None:
+        """Let go of the text."""
+        self._view.release()
+
+    def start(self) -> int:
+        """Where the value of the whole text begins."""
+        return self._space(0)
+
+    def elements(self, begin: int) -> Iterator[tuple[int, int]]:
+        """The spans of the elements of the list at `begin`. Raises Damaged behind the last that there is,
+        when the list does not end as it should."""
+        position = self._space(begin + 1)
+        if self.text[position : position + 1] == b"]":
+            return
+        while True:
+            end, whole = self.skip(position)
+            yield position, end
+            mark, following = self._next(end, whole)
+            if mark == b"]":
+                return
+            if mark != b",":
+                raise self._damage(end)
+            position = following
+
+    def fields(self, begin: int) -> Iterator[tuple[bytes, int, int, int]]:
+        """The same for the object at `begin`: a key as it is written, where it stands, and the span of
+        its value."""
+        position = self._space(begin + 1)
+        if self.text[position : position + 1] == b"}":
+            return
+        while True:
+            key = _STRING.match(self.text, position)
+            if key is None:
+                raise self._damage(position)
+            colon = _COLON.match(self.text, key.end())
+            if colon is None or colon.end() == len(self):
+                raise self._damage(colon.end() if colon else key.end())
+            end, whole = self.skip(colon.end())
+            yield key[0], position, colon.end(), end
+            mark, following = self._next(end, whole)
+            if mark == b"}":
+                return
+            if mark != b",":
+                raise self._damage(end)
+            position = following
+
+    def skip(self, begin: int) -> tuple[int, bool]:
+        """Where the value at `begin` ends, and whether it is whole. Raises Damaged when there is none."""
+        first = self.text[begin : begin + 1]
+        if first in (b"[", b"{"):
+            end = _quick(self._view, begin)
+            if end is None:
+                return self._careful(begin)
+            return max(self.text.rfind(b"]", begin, end), self.text.rfind(b"}", begin, end)) + 1, True
+        match = (_STRING if first == b'"' else _WORD).match(self.text, begin)
+        if match is not None:
+            return match.end(), True
+        if first == b'"':
+            return len(self), False
+        raise self._damage(begin)
+
+    def _careful(self, begin: int) -> tuple[int, bool]:
+        level = 0
+        for match in _BRACKET.finditer(self.text, begin):
+            level += 1 if match[1] in b"[{" else -1
+            if level == 0:
+                return match.end(), True
+        return len(self), False
+
+    def _next(self, end: int, whole: bool) -> tuple[bytes, int]:
+        match = _NEXT.match(self.text, end) if whole else None
+        return (match[1], match.end()) if match else (b"", end)
+
+    def _damage(self, position: int) -> Damaged:
+        at = self._space(position)
+        torn = at == len(self) or (self.text[at : at + 1] == b'"' and _STRING.match(self.text, at) is None)
+        return Damaged(at, BREAKS_OFF if torn else "not JSON")
+
+    def _space(self, position: int) -> int:
+        match = _SPACE.match(self.text, position)
+        return match.end() if match else position
+
+
+def _quick(view: memoryview, begin: int) -> int | None:
+    """Where the container at `begin` ends, with the space behind it; None when that is to be found the
+    careful way. The parser stops behind the first value, and tells where by its complaint."""
+    try:
+        _decode(view[begin:])
+    except msgspec.DecodeError as error:
+        found = _TRAILING.search(str(error))
+        return begin + int(found[1]) - 1 if found and _PLACES_ARE_KNOWN else None
+    except RecursionError:
+        return None
+    return len(view)
+
+
+_PLACES_ARE_KNOWN = True
+_PLACES_ARE_KNOWN = _quick(memoryview(b"[[1] ,2]"), 1) == 5
+"""Whether the parser's complaints are worded as this module expects."""
