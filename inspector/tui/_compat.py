@@ -15,3 +15,10 @@ class Quiet(App[Any]):
 
     def _fatal_error(self) -> None:
         self._close_messages_no_wait()
+
+
+def send(app: App[Any], sequences: str) -> None:
+    """Send escape sequences of our own making to the terminal."""
+    if app._driver is not None:
+        app._driver.write(sequences)
+        app._driver.flush()

@@ -16,7 +16,8 @@ Where = Literal["app", "run", "runs", "rows", "state", "viewer", "prompt"]
 
 
 class Key(NamedTuple):
-    """`keys` are Textual's names, `action` a method `action_...` of the place's widget."""
+    """`keys` are Textual's names, `action` a method `action_...` of the place's widget; `{}` in it stands for
+    the key, so that some keys share a line of the help."""
 
     id: str
     keys: str
@@ -53,6 +54,36 @@ KEYS = (
     Key("follow", "F", "follow", "follow a run that grows", "run"),
     Key("problems", "p", "problems", "what is wrong with the file, and where", "run"),
     Key("export", "x", "export", "write the run as a trace of our own", "run"),
+    Key("tab-number", "1,2,3,4,5,6,7", "tab({})", "a tab of the state by its number", "state", shown="1 to 7"),
+    Key("tab-before", "comma,H", "beside(-1)", "the tab before", "state", shown=", H"),
+    Key("tab-after", "full_stop,L", "beside(1)", "the next tab", "state", "tab", ". L"),
+    Key("fold", "o", "fold", "unfold or fold what is at the cursor", "state", "unfold"),
+    Key("form", "v", "form", "the graph as a drawing or as a list", "state"),
+    Key(
+        "view-open",
+        "right,l",
+        "fold(1)",
+        "unfold what is at the cursor; in a text, further right",
+        "viewer",
+        shown="Right l",
+    ),
+    Key(
+        "view-close",
+        "left,h",
+        "fold(0)",
+        "fold it, or go to what it is in; in a text, further left",
+        "viewer",
+        shown="Left h",
+    ),
+    Key("view-all", "e", "unfold_all", "unfold everything", "viewer"),
+    Key("view-find", "slash", "find", "find a text", "viewer", "find", "/"),
+    Key("view-on", "n", "find_again(1)", "the next place where it stands", "viewer", "next/before"),
+    Key("view-back", "N", "find_again(-1)", "the place before", "viewer", "next/before"),
+    Key("view-wrap", "w", "wrap", "break long lines, or let them run on", "viewer", "wrap"),
+    Key("view-form", "t", "form", "as a tree or as text", "viewer", "tree/text"),
+    Key("view-copy", "c", "copy", "copy to the terminal's clipboard", "viewer", "copy"),
+    Key("view-print", "p", "print", "print to the plain terminal, to select there", "viewer", "print"),
+    Key("view-save", "s", "save", "save to a file", "viewer", "save"),
     Key("runs-find", "slash", "find", "show only runs whose line holds a text", "runs", "filter", "/"),
     Key("runs-problems", "p", "problems", "what is wrong with the source, and where", "runs", "problems"),
     Key("help", "question_mark", "help", "all keys of where you are", "app", "all keys", "?"),
@@ -82,18 +113,20 @@ def of(*places: Where) -> Iterator[Key]:
 def bindings(where: Where) -> list[BindingType]:
     """Textual's bindings of a place.
 
-    They are *priority* bindings, run as the key arrives: what is typed after `/` goes into the prompt even
-    when it comes in the same packet. Only the app's come last, so that every place can use q and Esc first."""
+    They are *priority* bindings, run as the key arrives and in its order: what is typed after `/` goes into
+    the prompt even when it comes in the same packet. The app's are looked up first: no place has one of its
+    keys."""
     return [
         Binding(
-            key.keys,
-            key.action,
+            names,
+            key.action.format(names),
             key.help,
             show=False,
-            priority=where != "app" or key.id in ALWAYS,
-            id=f"{where}.{key.id}",
+            priority=True,
+            id=f"{where}.{key.id}" + (f".{names}" if "{}" in key.action else ""),
         )
         for key in of(where)
+        for names in (key.keys.split(",") if "{}" in key.action else (key.keys,))
     ]
 
 

@@ -67,15 +67,15 @@ class RunScreen(Screen[None]):
     RunScreen.-narrow.-state #left { display: none; }
     RunScreen.-narrow.-state #state { display: block; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = bindings("run")
-    PLACES = ("run", "app")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("run"), *bindings("state")]
+    AUTO_FOCUS = "#timeline"
 
     def __init__(self, session: Session, loader: Loader) -> None:
         super().__init__()
         self.session, self.loader = session, loader
         self.timeline = Timeline(session)
         self.pane = StatePane(id="state")
-        self.footer = Footer("run", "app")
+        self.footer = Footer("run", "state", "app")
         self.prompt = Prompt()
         self.set_class(session.ascii, "-ascii")
 
@@ -91,7 +91,6 @@ class RunScreen(Screen[None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        self.set_focus(self.timeline)
         self.loader.follow(self.session.following)
         self.sync(rows=True)
 
@@ -142,7 +141,11 @@ class RunScreen(Screen[None]):
         self.sync(rows=report.revised is not None, state=True)
 
     def fetched(self, report: Fetched) -> None:
-        self.timeline.changed(list(self.session.fetched(report)))
+        rows = list(self.session.fetched(report))
+        if self.timeline.lay_out():
+            self.timeline.changed()
+            self.query_one(Titles).refresh()
+        self.timeline.changed(rows)
         sight = self.timeline.in_sight
         around = range(sight.start - len(sight), sight.stop + len(sight))
         if not self.session.wanted_rows(sight) and (ranges := self.session.wanted_rows(around)):
@@ -195,6 +198,25 @@ class RunScreen(Screen[None]):
     def action_step(self, by: int) -> None:
         self.timeline.action_row(by)
 
+    def action_tab(self, number: int) -> None:
+        self._show_state()
+        self.pane.open_tab(number)
+
+    def action_beside(self, by: int) -> None:
+        self._show_state()
+        self.pane.open_beside(by)
+
+    def action_fold(self) -> None:
+        self.pane.fold()
+
+    def action_form(self) -> None:
+        self._show_state()
+        self.pane.change_form()
+
+    def _show_state(self) -> None:
+        if self.narrow and not self.has_class("-state"):
+            self.action_other_pane()
+
     def action_other_pane(self) -> None:
         to_state = self.timeline.has_focus
         if self.narrow:
@@ -202,6 +224,9 @@ class RunScreen(Screen[None]):
             self.set_class(to_state, "-state")
         self._focus(self.pane if to_state else self.timeline)
         self.ask_state()
+
+    def on_descendant_focus(self) -> None:
+        self.footer.at(*(("run", "app") if self.timeline.has_focus else ("state", "run", "app")))
 
     def _focus(self, widget: Widget) -> None:
         inner = next((child for child in widget.query("*") if child.focusable), None)

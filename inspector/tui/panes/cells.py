@@ -1,0 +1,23 @@
+"""Texts of an exact width on the screen, in cells."""
+
+from rich.cells import cell_len, set_cell_size
+
+from inspector.model.text import one_line
+
+
+def fit(text: str, cells: int) -> str:
+    """`text` on one line of exactly `cells` cells: filled up, or cut with an ellipsis at its end."""
+    line = one_line(text[: 2 * cells + 2])
+    if cell_len(line) <= cells:
+        return set_cell_size(line, cells)
+    return set_cell_size(line, max(cells - 1, 0)) + "…"[:cells]
+
+
+def column(texts: list[str], most: int) -> int:
+    """The width of a column that holds these texts, at most `most` cells."""
+    return min(max((cell_len(text[:most]) for text in texts), default=0), most)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`3 calls`, `1 call`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,149 @@
+"""What a snapshot says of each node and edge of the graph."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from inspector.model.run import Actor, PendingStatus
+from inspector.model.values import Value
+from inspector.tui.line import PENDING_SIGNS, Opens
+from inspector.tui.panes.moves import QueueRow, queue_rows
+from inspector.tui.panes.nesting import BOUNDARY, Link, Nesting, short
+from inspector.tui.panes.parts import shallow
+from inspector.tui.panes.signs import PENDING
+from inspector.tui.session import StateSnapshot
+
+URGENT: tuple[PendingStatus, ...] = ("ambiguous", "waiting", "in_flight", "denied", "approved", "answered", "ready")
+"""Which status a network shows of those inside it: the first."""
+
+
+DEEPEST = 100
+"""Networks inside each other that a name is followed through."""
+
+
+class GraphFold(NamedTuple):
+    """The networks that open and close at a row."""
+
+    paths: tuple[str, ...]
+
+
+class Mark(NamedTuple):
+    """A sign before a node's name, and the meaning of its colour."""
+
+    sign: str = " "
+    style: str = ""
+
+
+class Facts:
+    """Looked up by node path and by edge number."""
+
+    def __init__(self, snapshot: StateSnapshot, net: Nesting) -> None:
+        step, state = snapshot.step_record, snapshot.state
+        self._net = net
+        self._failed = step is not None and step.status == "failed"
+        self._here = {path for name in _names(step.name if step else "", net) for path in _upwards(name)}
+        self._pending: dict[str, PendingStatus] = {}
+        for entry in (state.pending if state else None) or ():
+            for name in _names(entry.name, net):
+                for path in _upwards(name):
+                    self._pending[path] = min(self._pending.get(path, entry.status), entry.status, key=URGENT.index)
+        self.actors: Mapping[str, Actor] = {
+            "/".join((*actor.scope, actor.id)): actor for actor in (state.actors if state else None) or ()
+        }
+        self.queues: Mapping[int, QueueRow] = {}
+        if state is not None and state.queues is not None:
+            self.queues = dict(_matched(net, queue_rows(state, snapshot.before, step)))
+
+    def mark(self, path: str) -> Mark:
+        """The step was here, or something is pending here."""
+        if path in self._here:
+            return Mark("✗", "failed") if self._failed else Mark("●", "running")
+        if path in self._pending:
+            status = self._pending[path]
+            return Mark(PENDING[status], PENDING_SIGNS[status].style)
+        return Mark()
+
+    def opens(self, path: str) -> Opens:
+        """All that is known of a node."""
+        if path.startswith(BOUNDARY):
+            return Opens(short(path), short(path))
+        node, actor = self._net.nodes.get(path), self.actors.get(path)
+        found: dict[str, Value] = shallow(node) if node else {"id": path}
+        if path in self._pending:
+            found["pending"] = self._pending[path]
+        if actor:
+            known = shallow(actor)
+            found |= {name: value for name, value in known.items() if name not in ("id", "scope")}
+        scope = path.rpartition("/")[0]
+        links = self._net.links.get(scope, ())
+        found["in"] = [self._edge(link) for link in links if link.end == path]
+        found["out"] = [self._edge(link) for link in links if link.start == path]
+        return Opens(path, found)
+
+    def opens_edge(self, link: Link) -> Opens:
+        """All that is known of an edge."""
+        return Opens(link.edge.id, self._edge(link))
+
+    def _edge(self, link: Link) -> dict[str, Value]:
+        found = shallow(link.edge)
+        if link.number in self.queues:
+            row = self.queues[link.number]
+            found |= {"size": row.queue.size, "contents": row.queue.contents, "tokens": row.queue.tokens}
+        return found
+
+
+def size_text(row: QueueRow) -> str:
+    """A queue's size in at most five cells, and whether the step took or put something."""
+    size, moved = row.queue.size, row.moved
+    taken = len(moved.taken) + moved.unseen
+    sign = "*" if taken and moved.put else "-" if taken else "+" if moved.put else ""
+    if size is None:
+        return "?" + sign
+    if size >= 10_000_000:
+        return f"{size // 1_000_000}M{sign}"
+    return (f"{size // 1000}k" if size >= 10_000 else f"{size}") + sign
+
+
+def size_style(row: QueueRow | None) -> str:
+    """The meaning of an edge's colour."""
+    if row is None:
+        return "dim"
+    if row.moved.put:
+        return "added"
+    if row.moved.taken or row.moved.unseen:
+        return "removed"
+    return "accent" if row.queue.size else "dim"
+
+
+def _names(name: str, net: Nesting) -> list[str]:
+    """The nodes that a step or pending entry names: one, or several joined by commas."""
+    if name in net.nodes:
+        return [name]
+    return [part for part in name.split(", ") if part in net.nodes] or _ending(name, net)
+
+
+def _ending(name: str, net: Nesting) -> list[str]:
+    """The node above a name that goes deeper than the graph is known."""
+    return next(([path] for path in _upwards(name) if path in net.nodes), [])
+
+
+def _upwards(path: str) -> list[str]:
+    """A path and those above it, innermost first."""
+    parts = path.split("/", DEEPEST)[:DEEPEST] if path else []
+    return ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
+
+
+def _matched(net: Nesting, rows: list[QueueRow]) -> list[tuple[int, QueueRow]]:
+    """Edges and the queues on them: of one id in one network, the first to the first."""
+    by_name = {("/".join((*row.queue.scope, row.queue.id)), row.number): row for row in rows if not row.gone}
+    seen: dict[str, int] = {}
+    found = []
+    for scope, links in net.links.items():
+        for link in links:
+            full = f"{scope}/{link.edge.id}" if scope else link.edge.id
+            for name in (full, link.edge.id):
+                number = seen.get(name, 0)
+                if (name, number) in by_name:
+                    seen[name] = number + 1
+                    found.append((link.number, by_name[name, number]))
+                    break
+    return found

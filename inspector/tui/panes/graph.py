@@ -1,0 +1,79 @@
+"""Graph: nodes and edges as a drawing or a list, with the queues' sizes, and where the step happened.
+
+The drawing is laid out once per graph and set of open networks, so it stands still while one steps; what
+changes is painted over it. A graph that does not fit the pane is a list at first.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Set
+
+from inspector.model.run import Graph
+from inspector.tui.line import Line, Span, plain
+from inspector.tui.panes.cells import counted
+from inspector.tui.panes.drawing import Drawing, drawing, listing
+from inspector.tui.panes.facts import Facts, GraphFold
+from inspector.tui.panes.graphdrawn import drawn
+from inspector.tui.panes.graphlisted import listed
+from inspector.tui.panes.layers import TooLarge
+from inspector.tui.panes.nesting import BOUNDARY, Nesting, nesting
+from inspector.tui.panes.parts import Fixed, Part, Stack, note
+from inspector.tui.session import StateSnapshot
+
+FEW = 12
+"""Nodes of a graph whose networks are all open at first."""
+FORM = "drawing or list"
+"""The fold that turns the drawing into the list and back."""
+
+
+def title(snapshot: StateSnapshot) -> str | None:
+    """No count in the tab; None where the file does not tell."""
+    return None if snapshot.definition.graph is None else ""
+
+
+def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozenset()) -> Stack:
+    """The pane's lines."""
+    graph = snapshot.definition.graph
+    if graph is None or not (graph.nodes or graph.edges):
+        return note("this file does not record a graph" if graph is None else "the graph is empty")
+    net = nesting(graph)
+    opened = _opened(net, toggled)
+    facts = Facts(snapshot, net)
+    plan = _plan(graph, opened)
+    as_drawing = plan is not None and (plan.width < width) != (FORM in toggled)
+    body: Part
+    if plan is not None and as_drawing:
+        body = drawn(net, plan, facts)
+    else:
+        body = listed(net, listing(graph, opened), opened, facts, width)
+    return Stack([Fixed([_heading(graph, net, plan is None), _legend()]), body])
+
+
+def _plan(graph: Graph, opened: frozenset[str]) -> Drawing | None:
+    try:
+        return drawing(graph, opened)
+    except TooLarge:
+        return None
+
+
+def _opened(net: Nesting, toggled: Set[Hashable]) -> frozenset[str]:
+    """The networks that are open: all of a small graph at first, and none of a large one."""
+    networks = {path for path in net.inside if path}
+    times = Counter(path for fold in toggled if isinstance(fold, GraphFold) for path in fold.paths)
+    swapped = {path for path, count in times.items() if count % 2}
+    return frozenset(networks ^ (swapped & networks) if len(net.nodes) <= FEW else swapped & networks)
+
+
+def _heading(graph: Graph, net: Nesting, too_large: bool) -> Line:
+    nodes = sum(not path.startswith(BOUNDARY) for path in net.nodes)
+    words = [counted(nodes, "node"), counted(len(graph.edges or ()), "edge")]
+    if graph.edges is None:
+        words[1] = "edges not recorded"
+    if not graph.complete:
+        words.append("only parts of the graph are recorded")
+    if too_large:
+        words.append("too large to draw")
+    return plain(", ".join(words), "heading")
+
+
+def _legend() -> Line:
+    return Line((Span("● this step", "running"), Span("  ○ can run  ▸ holds a network", "dim")))

@@ -1,0 +1,56 @@
+"""Hooks: what is registered, by event, in the order in which it runs."""
+
+from collections.abc import Hashable, Sequence, Set
+
+from inspector.model.run import Hook
+from inspector.tui.line import Line, Span, plain
+from inspector.tui.panes.cells import counted
+from inspector.tui.panes.parts import Fixed, Stack, note
+from inspector.tui.session import StateSnapshot
+
+GENERAL = "(event not recorded)"
+
+
+def title(snapshot: StateSnapshot) -> int | None:
+    """The count in the tab; None where the file does not tell."""
+    hooks = _hooks(snapshot)
+    return None if hooks is None else len(hooks)
+
+
+def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozenset()) -> Stack:
+    """The pane's lines."""
+    hooks = _hooks(snapshot)
+    if hooks is None:
+        return note("this file does not record hooks")
+    if not hooks:
+        return note("no hooks are registered")
+    before = snapshot.before.hooks if snapshot.before else None
+    events: dict[str | None, list[Hook]] = {}
+    for hook in hooks:
+        events.setdefault(hook.event, []).append(hook)
+    found = [plain(f"{counted(len(hooks), 'hook')}, {counted(len(events), 'event')}", "heading")]
+    for event, group in events.items():
+        found.append(plain(event or GENERAL, "accent"))
+        found += [_hook(number, hook, before) for number, hook in enumerate(group, 1)]
+    found += [
+        Line((Span("- ", "removed"), Span(f"{hook.event or GENERAL}: {hook.name}", "removed")))
+        for hook in _gone(hooks, before)
+    ]
+    return Stack([Fixed(found)])
+
+
+def _hooks(snapshot: StateSnapshot) -> Sequence[Hook] | None:
+    """The hooks of the state; where it has none of its own, those of the definition."""
+    if snapshot.state is not None and snapshot.state.hooks is not None:
+        return snapshot.state.hooks
+    return snapshot.definition.hooks
+
+
+def _hook(number: int, hook: Hook, before: Sequence[Hook] | None) -> Line:
+    new = before is not None and hook not in before
+    style = "added" if new else ""
+    return Line((Span("+ " if new else "  ", style), Span(f"{number:>3}. ", "dim"), Span(hook.name, style)))
+
+
+def _gone(hooks: Sequence[Hook], before: Sequence[Hook] | None) -> list[Hook]:
+    return [hook for hook in before or () if hook not in hooks]

@@ -1,0 +1,125 @@
+"""Pending: the work that is not done, call by call, and what is known of each."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence, Set
+from functools import partial
+from itertools import groupby
+
+from inspector.model.run import Pending, PendingKind, PendingStatus
+from inspector.model.values import preview
+from inspector.tui.line import PENDING_SIGNS, Line, Opens, Span, plain
+from inspector.tui.panes.cells import column, fit
+from inspector.tui.panes.parts import Blocks, Fixed, Part, Stack, note, shallow
+from inspector.tui.panes.signs import PENDING
+from inspector.tui.session import StateSnapshot
+
+ID_WIDTH, NAME_WIDTH, STATUS_WIDTH = 12, 24, 11
+SAMPLE = 200
+"""Entries whose ids and names decide the columns."""
+INDENT = 3
+TEXT = 2000
+
+MEANINGS: dict[PendingStatus, str] = {
+    "waiting": "waits for somebody's answer",
+    "ready": "can run; has not started",
+    "in_flight": "running now; its owner is alive",
+    "ambiguous": "started, no result recorded; it may have happened",
+    "answered": "has its result; the batch as a whole is not done",
+    "approved": "approved; not carried out yet",
+    "denied": "denied; the refusal is not passed on yet",
+}
+"""What each status says about the world."""
+
+SIGNED: dict[PendingStatus, str] = {
+    "answered": "answered",
+    "approved": "approved",
+    "denied": "denied",
+    "waiting": "waiting",
+    "in_flight": "in flight",
+    "ambiguous": "may have happened",
+    "ready": "ready",
+}
+"""The statuses in the order in which a batch's heading counts them."""
+
+EXPLAINED = frozenset({"in_flight", "ambiguous", "approved", "denied"})
+"""Statuses that are told in a sentence below the entry; the others are told by their word."""
+
+KINDS: dict[PendingKind, tuple[str, str]] = {
+    "tool": ("tool batch, 1 call", "tool batch, {} calls"),
+    "model": ("1 model request", "{} model requests"),
+    "firing": ("1 firing", "{} firings"),
+    "node": ("1 node", "{} nodes"),
+    "input": ("1 input", "{} inputs"),
+}
+
+
+def title(snapshot: StateSnapshot) -> int | None:
+    """The count in the tab; None where the file does not tell."""
+    state = snapshot.state
+    return None if state is None or state.pending is None else len(state.pending)
+
+
+def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozenset()) -> Stack:
+    """The pane's lines."""
+    pending = snapshot.state.pending if snapshot.state else None
+    if pending is None:
+        return note("this file does not record pending work")
+    if not pending:
+        return note("nothing is pending here")
+    build = partial(
+        _entry,
+        id_width=column([entry.call_id or "" for entry in pending[:SAMPLE]], ID_WIDTH),
+        name_width=column([entry.name for entry in pending[:SAMPLE]], min(NAME_WIDTH, max(width // 3, 8))),
+    )
+    parts: list[Part] = []
+    for kind, group in groupby(pending, key=lambda entry: entry.kind):
+        entries = list(group)
+        parts += [Fixed([_heading(kind, entries)]), Blocks(entries, lambda entry: 1 + len(_details(entry)), build)]
+    return Stack(parts)
+
+
+def _heading(kind: PendingKind, entries: Sequence[Pending]) -> Line:
+    one, many = KINDS[kind]
+    words = one if len(entries) == 1 else many.format(f"{len(entries):,}")
+    counts = Counter(entry.status for entry in entries)
+    if len(counts) > 1:
+        words += ": " + ", ".join(f"{counts[status]:,} {SIGNED[status]}" for status in SIGNED if counts[status])
+    return plain(words, "heading")
+
+
+def _entry(at: int, entry: Pending, *, id_width: int, name_width: int) -> list[Line]:
+    sign = PENDING_SIGNS[entry.status]
+    whole = Opens(" ".join(filter(None, (entry.name, entry.call_id))), shallow(entry, always=("arguments",)))
+    spans = [Span(f" {PENDING[entry.status]} {fit(sign.text, STATUS_WIDTH)}", sign.style)]
+    if id_width:
+        spans.append(Span(fit(entry.call_id or "", id_width) + "  ", "dim"))
+    spans.append(Span(fit(entry.name, name_width) + "  ", "accent"))
+    if entry.arguments is not None or entry.kind == "tool":
+        spans.append(Span(preview(entry.arguments, TEXT)))
+    return [Line(tuple(spans), whole), *(_detail(name, entry, whole) for name in _details(entry))]
+
+
+def _details(entry: Pending) -> list[str]:
+    """What is said of an entry below its own line."""
+    return [
+        name
+        for name, told in (
+            ("status", entry.status in EXPLAINED),
+            ("result", entry.result is not None),
+            ("note", bool(entry.note)),
+            ("since", bool(entry.since)),
+        )
+        if told
+    ]
+
+
+def _detail(name: str, entry: Pending, whole: Opens) -> Line:
+    indent = Span(" " * INDENT)
+    if name == "status":
+        return Line((indent, Span(MEANINGS[entry.status], PENDING_SIGNS[entry.status].style)), whole)
+    if name == "result":
+        opens = Opens(f"result of {whole.title}", entry.result)
+        return Line((indent, Span("→ ", "done"), Span(preview(entry.result, TEXT))), opens)
+    if name == "note":
+        return Line((indent, Span(entry.note or "", "dim")), whole)
+    return Line((indent, Span(f"since {entry.since}", "dim")), whole)

@@ -1,0 +1,80 @@
+"""A text opened full-screen: its rows, and the places where a searched text stands in it."""
+
+from collections.abc import Sequence
+from typing import overload
+
+from inspector.tui.line import Line, Span
+from inspector.tui.panes.cells import counted
+from inspector.tui.panes.flow import Flow
+
+
+class TextView(Sequence[Line]):
+    """The lines of a text. `found` is the text searched for; `at` the offset of the place one stands on."""
+
+    def __init__(self, text: str, *, ascii: bool = False) -> None:
+        self._text, self._ascii = text, ascii
+        self.wrap = True
+        self.found = ""
+        self.at: int | None = None
+        self._flow = Flow("", 1)
+        self.lay(80)
+
+    def lay(self, width: int) -> None:
+        """Lay the text out for a width."""
+        self._flow = Flow(self._text, width, wrap=self.wrap, ascii=self._ascii)
+
+    def about(self) -> str:
+        """What is shown, in words."""
+        rows = counted(len(self._flow), "row" if self.wrap else "line")
+        return f"text, {counted(len(self._text), 'character')}, {rows}{'' if self.wrap else ', not wrapped'}"
+
+    def __len__(self) -> int:
+        return len(self._flow)
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Line]: ...
+    def __getitem__(self, index: int | slice) -> Line | list[Line]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        start, stop = self._flow.span(index)
+        return Line(tuple(self._spans(start, stop)))
+
+    def _spans(self, start: int, stop: int) -> list[Span]:
+        """A row with the places of `found` in it marked, also of those that begin in the row before."""
+        text, found = self._flow.text, self.found
+        if not found:
+            return [Span(text[start:stop])]
+        spans = []
+        at = start
+        hit = text.find(found, max(start - len(found) + 1, 0), stop + len(found) - 1)
+        while 0 <= hit < stop:
+            begin, end = max(hit, at), min(hit + len(found), stop)
+            if end > at:
+                spans += [Span(text[at:begin]), Span(text[begin:end], "match")]
+                at = end
+            hit = text.find(found, hit + len(found), stop + len(found) - 1)
+        return [*spans, Span(text[at:stop])]
+
+    def find(self, row: int, direction: int) -> int | None:
+        """The row of the next place where `found` stands, from the place one stands on or the row; on from
+        the other end behind the last. None where there is no such place."""
+        text, found = self._flow.text, self.found
+        start, stop = self._flow.span(row) if len(self) else (0, 0)
+        at = self.at if self.at is not None and start <= self.at < max(stop, start + 1) else None
+        if direction > 0:
+            hit = text.find(found, start if at is None else at + 1)
+            hit = text.find(found) if hit < 0 else hit
+        else:
+            hit = text.rfind(found, 0, (start if at is None else at) + len(found) - 1)
+            hit = text.rfind(found) if hit < 0 else hit
+        self.at = hit if hit >= 0 else None
+        return self._flow.row_of(hit) if hit >= 0 else None
+
+    def place(self, row: int) -> str:
+        """Which of the places one stands on."""
+        text, found = self._flow.text, self.found
+        if self.at is None or not found:
+            return ""
+        return f"{text.count(found, 0, self.at + len(found)):,} of {text.count(found):,}"

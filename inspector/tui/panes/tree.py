@@ -1,0 +1,273 @@
+"""A value as a tree of rows that fold, built when looked at and never by recursion.
+
+The rows of a tree are kept as stretches: a stretch is a run of children of one open container, none of
+which but the last is open itself. So a list of a million numbers is one stretch, and folding costs what
+is open, not what is there.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence, Set
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from inspector.model.values import Value, equal, preview
+from inspector.tui.line import Line, Opens, Span
+from inspector.tui.panes.parts import Row
+
+Name = str | int
+Path = tuple[Name, ...]
+
+OPEN_DEPTH = 2
+"""Containers above this depth are open at first."""
+OPEN_SIZE = 50
+"""Larger containers, and what is in them, are closed at first."""
+INDENT = 2
+ROW_TEXT = 2000
+"""Characters of a preview at most: what does not fit the pane can be scrolled to, up to here."""
+
+
+class Missing:
+    """The value of what is not there."""
+
+
+MISSING = Missing()
+
+
+class Child(NamedTuple):
+    """A row's content. `before` is what stood there before the step, MISSING where nothing did; `value` is
+    MISSING for what the step removed."""
+
+    name: Name
+    value: Any
+    before: Any
+
+
+class Branch:
+    """An open container: its children by number, those that the step removed behind the others."""
+
+    def __init__(self, parent: "Branch | None", at: int, name: Name, value: Any, before: Any, depth: int) -> None:
+        self.parent, self.at, self.name, self.depth = parent, at, name, depth
+        self._value, self._before = value, before
+        self._names: list[str] | None = list(value) if isinstance(value, dict) else None
+        self._gone = self._removed()
+
+    def _removed(self) -> Sequence[Name]:
+        value, before = self._value, self._before
+        if before is value:
+            return ()
+        if isinstance(value, dict) and isinstance(before, dict):
+            return [name for name in before if name not in value]
+        if isinstance(value, list) and isinstance(before, list):
+            return range(len(value), len(before))
+        return ()
+
+    def __len__(self) -> int:
+        return len(self._value) + len(self._gone)
+
+    def child(self, at: int) -> Child:
+        """Child number `at`."""
+        here = len(self._value)
+        if at >= here:
+            name = self._gone[at - here]
+            return Child(name, MISSING, self._before[name])
+        name = at if self._names is None else self._names[at]
+        return Child(name, self._value[name], self._before_of(name))
+
+    def _before_of(self, name: Name) -> Any:
+        before = self._before
+        if self._value is before:
+            return self._value[name]
+        if isinstance(before, dict) and isinstance(self._value, dict):
+            return before.get(name, MISSING)
+        if isinstance(before, list) and isinstance(self._value, list) and isinstance(name, int):
+            return before[name] if name < len(before) else MISSING
+        return MISSING
+
+    def number(self, name: Name) -> int | None:
+        """The number of the child of that name, None where there is none."""
+        if self._names is None:
+            return name if isinstance(name, int) and 0 <= name < len(self._value) else None
+        return self._names.index(name) if name in self._value and isinstance(name, str) else None
+
+    def path(self) -> Path:
+        """The names from the root to this container; () for the root."""
+        return self._up(lambda branch: branch.name)
+
+    def order(self) -> tuple[int, ...]:
+        """The same by the children's numbers: compares in the order of the rows."""
+        return self._up(lambda branch: branch.at)
+
+    def _up(self, of: Callable[["Branch"], Any]) -> tuple[Any, ...]:
+        found, branch = [], self
+        while branch.parent is not None:
+            found.append(of(branch))
+            branch = branch.parent
+        return tuple(reversed(found))
+
+
+class Stretch(NamedTuple):
+    """Children `start` to `stop` - 1 of a container; `opened` says that the last of them is open."""
+
+    branch: Branch
+    start: int
+    stop: int
+    opened: bool
+
+
+class Fold(NamedTuple):
+    """What folds at a row of the tree called `tree`: the names from its root."""
+
+    tree: str
+    path: Path
+
+
+class Tree:
+    """The rows of a value that is a list or dict, without a row for itself.
+
+    `toggled` holds the `Fold`s that are not as they are at first. `before` is the value before the step,
+    MISSING where changes are not to be marked.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        value: Value,
+        toggled: Set[Hashable] = frozenset(),
+        *,
+        before: Any = MISSING,
+        width: int = 80,
+        title: str = "",
+    ) -> None:
+        self.name, self._width, self._title = name, width, title
+        self._marks = before is not MISSING
+        self._toggled: dict[Path, set[Name]] = {}
+        for fold in toggled:
+            if isinstance(fold, Fold) and fold.tree == name and fold.path:
+                self._toggled.setdefault(fold.path[:-1], set()).add(fold.path[-1])
+        self._stretches = self._flatten(Branch(None, 0, "", value, before, 0))
+        self._ends = list(accumulate(stretch.stop - stretch.start for stretch in self._stretches))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def _flatten(self, root: Branch) -> list[Stretch]:
+        found: list[Stretch] = []
+        stack: list[tuple[Branch, int, list[int]]] = [(root, 0, self._opened(root))]
+        while stack:
+            branch, start, opened = stack.pop()
+            if not opened:
+                if start < len(branch):
+                    found.append(Stretch(branch, start, len(branch), False))
+                continue
+            at = opened.pop()
+            found.append(Stretch(branch, start, at + 1, True))
+            stack.append((branch, at + 1, opened))
+            child = branch.child(at)
+            before = child.before if self._marks else MISSING
+            inner = Branch(branch, at, child.name, child.value, before, branch.depth + 1)
+            stack.append((inner, 0, self._opened(inner)))
+        return found
+
+    def _opened(self, branch: Branch) -> list[int]:
+        """The numbers of the children that are open, last first."""
+        toggled = self._toggled.get(branch.path(), set()) if self._toggled else set()
+        if branch.depth < OPEN_DEPTH and len(branch) <= OPEN_SIZE:
+            numbers: Sequence[int] = range(len(branch))
+        else:
+            numbers = sorted(at for at in map(branch.number, toggled) if at is not None)
+        found = [at for at in numbers if self._is_open(branch, branch.child(at), toggled)]
+        return found[::-1]
+
+    def _is_open(self, branch: Branch, child: Child, toggled: set[Name]) -> bool:
+        if not (isinstance(child.value, dict | list) and child.value):
+            return False
+        return open_at_first(branch.depth, len(branch), len(child.value)) != (child.name in toggled)
+
+    def place(self, index: int) -> tuple[Branch, int, bool]:
+        """The container, the child's number and whether it is open, of row `index`."""
+        at = bisect_right(self._ends, index)
+        stretch = self._stretches[at]
+        number = stretch.start + index - (self._ends[at - 1] if at else 0)
+        return stretch.branch, number, stretch.opened and number == stretch.stop - 1
+
+    def index_of(self, order: tuple[int, ...]) -> int:
+        """The row of the child with these numbers from the root, or of the closed container it is in."""
+        best = 0
+        for at, stretch in enumerate(self._stretches):
+            above = stretch.branch.order()
+            if above != order[: len(above)] or len(above) >= len(order):
+                continue
+            number = order[len(above)]
+            if stretch.start <= number < stretch.stop:
+                best = (self._ends[at - 1] if at else 0) + number - stretch.start
+        return best
+
+    def row(self, index: int) -> Row:
+        branch, number, opened = self.place(index)
+        child = branch.child(number)
+        path = (*branch.path(), child.name)
+        shown = child.before if isinstance(child.value, Missing) else child.value
+        folds = isinstance(child.value, dict | list) and bool(child.value)
+        spans = [
+            Span(self._indent(branch.depth), "dim"),
+            Span(fold_sign(folds, opened), "dim"),
+            Span(label(child.name), "accent"),
+        ]
+        mark = self._mark(child) if self._marks else ""
+        if self._marks:
+            spans.insert(0, Span(f"{mark or ' '} ", _STYLES[mark]))
+        spans.append(Span(": ", "dim"))
+        spans += _content(shown, opened, _STYLES[mark])
+        line = Line(tuple(spans), Opens(self._title + spell(path), shown))
+        return Row(line, Fold(self.name, path) if folds else None)
+
+    def _indent(self, depth: int) -> str:
+        room = max(self._width // 3, 8) // INDENT
+        return " " * (INDENT * depth) if depth <= room else f"{depth:>{INDENT * room - 1}} "
+
+    def _mark(self, child: Child) -> str:
+        if isinstance(child.value, Missing):
+            return "-"
+        if isinstance(child.before, Missing):
+            return "+"
+        return "" if equal(child.value, child.before) else "~"
+
+
+_STYLES = {"": "", "-": "removed", "+": "added", "~": "changed"}
+
+
+def open_at_first(depth: int, siblings: int, size: int) -> bool:
+    """Whether a container of `size` is open before anybody folds it: `depth` is that of the one it is in,
+    which holds `siblings`."""
+    return depth < OPEN_DEPTH and siblings <= OPEN_SIZE and size <= OPEN_SIZE
+
+
+def fold_sign(folds: bool, opened: bool) -> str:
+    """What stands before a row that folds, and before one that does not."""
+    return ("▾ " if opened else "▸ ") if folds else "  "
+
+
+def _content(value: Value, opened: bool, style: str) -> list[Span]:
+    if isinstance(value, dict | list):
+        size = f"{{{len(value)}}}" if isinstance(value, dict) else f"[{len(value)}]"
+        if opened or not value:
+            return [Span(size, "dim")]
+        return [Span(f"{size} ", "dim"), Span(preview(value, ROW_TEXT), style)]
+    return [Span(leaf(value), style)]
+
+
+def leaf(value: Value) -> str:
+    """A plain value on one line, texts in quotes so that `"1"` is not `1`."""
+    if isinstance(value, str):
+        return f'"{preview(value, ROW_TEXT)}"'
+    return preview(value, ROW_TEXT)
+
+
+def label(name: Name) -> str:
+    """A child's name on one line."""
+    return str(name) if isinstance(name, int) else preview(name, 60) or '""'
+
+
+def spell(path: Path) -> str:
+    """A path as people write it: `orders[3].id`."""
+    return "".join(f"[{name}]" if isinstance(name, int) else f".{label(name)}" for name in path[-20:]).lstrip(".")

@@ -1,0 +1,246 @@
+"""A value full-screen: a text in rows, a list or dict as a tree; searched, copied, printed, saved."""
+
+import json
+import os
+from asyncio import sleep
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from textual import events
+from textual.app import SuspendNotSupported
+from textual.binding import BindingType
+
+from inspector.model.text import one_line
+from inspector.model.values import Value, clean_value, decimal, integer, to_json
+from inspector.tui import clipboard
+from inspector.tui._compat import send
+from inspector.tui.bars import Bar, Prompt
+from inspector.tui.keys import Where, bindings
+from inspector.tui.line import Line, Opens, plain
+from inspector.tui.page import Page
+from inspector.tui.panes.textview import TextView
+from inspector.tui.panes.treeview import TreeView
+from inspector.tui.rows import Rows
+
+MOST_PARSED = 1_000_000
+"""Characters of a text that is tried as JSON when it is opened."""
+
+
+class Viewer(Page):
+    """The value that Enter was pressed on."""
+
+    PLACES: ClassVar[tuple[Where, ...]] = ("viewer", "app")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
+
+    def __init__(self, opens: Opens) -> None:
+        self._value = as_value(opens.value)
+        self._titled = opens.title
+        self._views = views(self._value, opens.title, Rows.ascii)
+        self._view = self._views[0]
+        self._found = ""
+        super().__init__(one_line(opens.title), self._view, heading=plain(""))
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._lay(0)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._lay()
+
+    def _lay(self, cursor: int | None = None) -> None:
+        """Lay the value out for the width there is."""
+        self._view.lay(max(self.size.width - 1, 1))
+        self.rows.show(self._view, cursor)
+        self._tell_about()
+
+    def _tell_about(self, place: str = "") -> None:
+        found = f"   {self._found!r}: {place}" if place else ""
+        self.query_one("#heading", Bar).set(plain(f" {self._view.about()}{found}", "dim"))
+
+    @property
+    def text(self) -> str:
+        """The value as text: what is copied, printed and saved."""
+        return as_text(self._value)
+
+    def chosen(self, line: Line, index: int) -> None:
+        if isinstance(self._view, TreeView) and self._view.fold(index):
+            self._lay()
+        elif isinstance(self._view, TreeView) and line.opens is not None:
+            self.app.push_screen(Viewer(line.opens))
+
+    def action_fold(self, opened: int) -> None:
+        """Open what is at the cursor, or close it; what is closed already leads to what it is in."""
+        if not isinstance(self._view, TreeView):
+            self.rows.action_sideways(1 if opened else -1)
+        elif self._view.fold(self.rows.cursor, bool(opened)):
+            self._lay()
+        elif not opened:
+            self.rows.move(self._view.above(self.rows.cursor))
+
+    def action_unfold_all(self) -> None:
+        """Open everything."""
+        if isinstance(self._view, TreeView):
+            if not self._view.unfold_all():
+                self.footer.tell("there is too much in it to unfold all at once")
+            self._lay()
+
+    def action_wrap(self) -> None:
+        """Break long lines, or let them run on to the right."""
+        if isinstance(self._view, TextView):
+            self._view.wrap = not self._view.wrap
+            self.rows.shift = 0
+            self._lay()
+
+    def action_form(self) -> None:
+        """Show the value as a tree or as text."""
+        if len(self._views) == 1:
+            self.footer.tell("this is plain text: there is no tree in it")
+            return
+        at = self._views.index(self._view)
+        self._view = self._views[1 - at]
+        self._lay(0)
+
+    def action_find(self) -> None:
+        """Ask what to search for."""
+        self._ask("find", "find:", self._found)
+
+    def action_find_again(self, direction: int) -> None:
+        """Go to the next or previous place."""
+        if not self._found:
+            self.action_find()
+            return
+        row = self._view.find(self.rows.cursor, direction)
+        if row is None:
+            self.footer.tell(f"{self._found!r} does not stand here")
+            self._tell_about()
+            return
+        self.rows.show(self._view, row)
+        self._tell_about(self._view.place(row))
+
+    async def _search(self, text: str) -> None:
+        """Search a tree in slices, so that keys work meanwhile."""
+        view = self._view
+        assert isinstance(view, TreeView)
+        for count in view.search(text):
+            self.footer.tell(f"finding {text!r}: {count} so far", "accent")
+            await sleep(0)
+        self.footer.key_pressed()
+        if view is self._view:
+            self.action_find_again(1)
+
+    def action_copy(self) -> None:
+        """Ask the terminal to put the text into its clipboard."""
+        text = self.text
+        sequences = clipboard.osc52(text, os.environ)
+        if sequences is None:
+            self.footer.tell(f"{len(text):,} characters are too many for a terminal's clipboard: p prints, s saves")
+            return
+        send(self.app, sequences)
+        self.footer.tell(
+            f"sent {len(text):,} characters to the clipboard; if they do not arrive: p prints, s saves", "done"
+        )
+
+    def action_print(self) -> None:
+        """Print the text on the plain terminal, where it can be selected."""
+        try:
+            with self.app.suspend():
+                clipboard.print_plain(self.text, self._titled, ascii=Rows.ascii)
+        except SuspendNotSupported:
+            self.footer.tell("this terminal cannot be left for a moment: s saves to a file")
+
+    def action_save(self) -> None:
+        """Ask for a file's name."""
+        kind = "txt" if isinstance(self._value, str) else "json"
+        self._ask("save", "save to:", f"{file_name(self._titled)}.{kind}")
+
+    def _ask(self, kind: str, label: str, text: str) -> None:
+        self.footer.display = False
+        self.prompt.ask(kind, label, text)
+
+    def on_prompt_left(self, event: Prompt.Left | None = None) -> None:
+        self.prompt.close()
+        self.footer.display = True
+        self.rows.focus()
+
+    def on_prompt_entered(self, event: Prompt.Entered) -> None:
+        self.on_prompt_left()
+        if event.kind == "save":
+            self._save(event.text)
+        else:
+            self._find(event.text)
+
+    def _find(self, text: str) -> None:
+        self._found = self._view.found = text
+        if isinstance(self._view, TreeView):
+            self._view.hits = []
+        self.rows.show(self._view)
+        self._tell_about()
+        if text and isinstance(self._view, TreeView):
+            self.run_worker(self._search(text), exclusive=True)
+        elif text:
+            self.action_find_again(1)
+
+    def _save(self, path: str) -> None:
+        if not path.strip():
+            return
+        try:
+            full = clipboard.save(self.text, path.strip())
+        except FileExistsError:
+            self.footer.tell(f"{path}: there is such a file already, and it stays as it is; choose another name")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            self.footer.tell(f"{path}: not saved: {reason}", "failed")
+        else:
+            self.footer.tell(f"saved {full}", "done")
+
+
+def as_value(value: Any) -> Value:
+    """A lazy sequence as the list it stands for."""
+    if isinstance(value, Sequence) and not isinstance(value, str | list):
+        return list(value)
+    return value
+
+
+def as_text(value: Value) -> str:
+    """A value as a person reads it: a text as it is, anything else as JSON, a line for each part."""
+    if isinstance(value, str):
+        return value
+    text = to_json(value)
+    try:
+        return msgspec.json.format(text, indent=2)
+    except (RecursionError, msgspec.DecodeError):
+        return text
+
+
+def views(value: Value, title: str, ascii: bool) -> list[TextView | TreeView]:
+    """The ways to show a value, the best one first."""
+    if isinstance(value, list | dict):
+        return [TreeView(value, title), TextView(as_text(value), ascii=ascii)] if value else [TreeView(value, title)]
+    text = TextView(as_text(value), ascii=ascii)
+    inner = parsed(value) if isinstance(value, str) else None
+    return [text] if inner is None else [text, TreeView(inner, title)]
+
+
+def parsed(text: str) -> list[Value] | dict[str, Value] | None:
+    """What a text holds that is a JSON list or object with something in it, numbers as written; else None."""
+    if len(text) > MOST_PARSED or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(text, parse_int=integer, parse_float=decimal, object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        return None
+    return clean_value(value) if isinstance(value, list | dict) and value else None
+
+
+def _object(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def file_name(title: str) -> str:
+    """A title as a file's name."""
+    words = "".join(char if char.isalnum() or char in "._-" else "-" for char in title[:60])
+    return "-".join(filter(None, words.split("-"))) or "value"
