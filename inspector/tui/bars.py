@@ -53,6 +53,12 @@ class Footer(Bar):
         self._places = places
         self._told: Line | None = None
 
+    def at(self, *places: Where) -> None:
+        """Show the keys of these places."""
+        if places != self._places:
+            self._places = places
+            self.refresh()
+
     def tell(self, text: str, style: str = "problem") -> None:
         """Say something until the next key."""
         self._told = plain(f" {text}", style)

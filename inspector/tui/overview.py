@@ -9,32 +9,35 @@ from inspector.tui.session import Overview, Session
 
 LEVELS = "▁▂▃▄▅▆▇█"
 LEAD = 6
+WIDE = 4
+"""Cells of a step where there is room."""
 
 
-def overview(snapshot: Overview) -> tuple[Line, Line]:
+def overview(snapshot: Overview, width: int) -> tuple[Line, Line]:
     """The two lines: a bar per stretch, and below it `!` for failures, `?` for open steps, `^` for where one
-    is."""
+    is. Few steps are drawn wider."""
     most = max((bucket.seconds for bucket in snapshot.buckets), default=0.0)
-    bars = [_bar(bucket, most) for bucket in snapshot.buckets]
-    signs = [_sign(bucket, place == snapshot.at) for place, bucket in enumerate(snapshot.buckets)]
+    cells = max(min(width // max(len(snapshot.buckets), 1), WIDE), 1)
+    bars = [_bar(bucket, most, cells) for bucket in snapshot.buckets]
+    signs = [_sign(bucket, place == snapshot.at, cells) for place, bucket in enumerate(snapshot.buckets)]
     what = "time" if snapshot.timed else "steps"
     return Line((Span(f" {what:{LEAD - 1}}", "dim"), *bars)), Line((Span(" " * LEAD), *signs))
 
 
-def _bar(bucket: Bucket, most: float) -> Span:
+def _bar(bucket: Bucket, most: float, cells: int) -> Span:
     if not bucket.steps:
-        return Span(" ")
+        return Span(" " * cells)
     style = "failed" if bucket.failed else "waiting" if bucket.open else "bar"
     height = round(bucket.seconds / most * (len(LEVELS) - 1)) if most else 0
-    return Span(LEVELS[height], style)
+    return Span(LEVELS[height] * cells, style)
 
 
-def _sign(bucket: Bucket, here: bool) -> Span:
+def _sign(bucket: Bucket, here: bool, cells: int) -> Span:
     if here:
-        return Span("^", "failed" if bucket.failed else "heading")
+        return Span("^" * cells, "failed" if bucket.failed else "heading")
     if bucket.failed:
-        return Span("!", "failed")
-    return Span("?", "waiting") if bucket.open else Span(" ")
+        return Span("!".ljust(cells), "failed")
+    return Span(("?" if bucket.open else "").ljust(cells), "waiting")
 
 
 class OverviewBar(Bar):
@@ -47,4 +50,5 @@ class OverviewBar(Bar):
         self._session = session
 
     def lines(self) -> Sequence[Line]:
-        return overview(self._session.overview(max(self.size.width - LEAD - 1, 1)))
+        width = max(self.size.width - LEAD - 1, 1)
+        return overview(self._session.overview(width), width)

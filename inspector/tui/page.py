@@ -15,6 +15,7 @@ from inspector.tui.rows import Rows
 class Page(Screen[Line | None]):
     """Header, heading, rows, footer. Enter or leaving dismisses it, with the row that was chosen or None."""
 
+    AUTO_FOCUS = "#rows"
     PLACES: ClassVar[tuple[Where, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = []
 
@@ -36,7 +37,6 @@ class Page(Screen[Line | None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        self.set_focus(self.rows)
         self.rows.move(self._cursor, tell=False)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:

@@ -44,6 +44,8 @@ NOTES = (
 class Palette(Page):
     """What can be done here, narrowed down by typing; gives the key's action."""
 
+    AUTO_FOCUS = "Input"
+
     def __init__(self, choices: Sequence[Key]) -> None:
         self._choices = choices
         super().__init__("What to do", self._lines(""))

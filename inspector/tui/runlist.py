@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
+
+from rich.cells import cell_len
 
 from inspector.model.run import Record, RunRow
 from inspector.tui.line import RUN_STYLES, Line, Span
@@ -60,39 +63,65 @@ def _urgency(row: RunRow, below: dict[str, list[RunRow]]) -> int:
     return len(URGENT) if row.id in below else URGENT.index(row.status)
 
 
-WIDTHS = {"status": 24, "steps": 6, "age": 6, "holder": 16}
+class Columns(NamedTuple):
+    """Widths in cells; `holder` 0 where nobody holds a run."""
+
+    name: int
+    status: int
+    holder: int
+
+    @classmethod
+    def of(cls, entries: Sequence[Listed], width: int) -> "Columns":
+        """For these runs: as wide as what they hold, as far as there is room."""
+        status = min(max((len(_status(entry.row)) for entry in entries), default=6), 24)
+        holder = min(max((cell_len(entry.row.holder or "") for entry in entries), default=0), 16)
+        names = max((cell_len(_name(entry.row)) + len(_lead(entry.depth)) for entry in entries), default=3)
+        room = width - status - (holder and holder + 1) - NUMBERS - IDS
+        return cls(max(min(names, room, 48), 12), status, max(holder, 6) if holder else 0)
 
 
-def name_width(width: int) -> int:
-    """What is left for the name."""
-    return max(min(width - sum(WIDTHS.values()) - 5 - 12, 48), 14)
+NUMBERS = 17
+"""Cells of the numbers of steps and the age, with gaps."""
+
+IDS = 14
+"""Cells that are left at least for the id."""
 
 
-def titles(width: int) -> Line:
+def titles(columns: Columns) -> Line:
     """The line above the rows."""
-    name = name_width(width)
-    return Line(
-        (Span(f"  {'run':{name}} {'status':24} {'steps':>6} {'age':>6} {'holder':16} id", "dim"),),
-    )
+    holder = f"{'holder':{columns.holder}} " if columns.holder else ""
+    text = f"  {'run':{columns.name}} {'status':{columns.status}} {'steps':>6} {'age':>6} {holder}id"
+    return Line((Span(text, "dim"),))
 
 
-def line(entry: Listed, width: int, now: datetime) -> Line:
+def line(entry: Listed, columns: Columns, now: datetime) -> Line:
     """A run in one line."""
     row = entry.row
-    name = name_width(width)
-    lead = "  " * min(entry.depth - 1, 4) + "└ " if entry.depth else ""
-    status = row.status + (f": {row.reason}" if row.reason else "")
-    link = f"  from {row.resumed_from.run}" if row.resumed_from else ""
+    lead = _lead(entry.depth)
+    link = f" from {row.resumed_from.run}" if row.resumed_from else ""
     if row.resumed_from and row.resumed_from.step is not None:
         link += f" step {row.resumed_from.step}"
+    holder = Span(fit(row.holder or "", columns.holder) + " ", "running") if columns.holder else Span("")
     return Line(
         (
-            Span(lead + " ", "dim"),
-            Span(fit(row.name or row.id, name - len(lead)) + " "),
-            Span(fit(status, WIDTHS["status"]) + " ", RUN_STYLES[row.status]),
+            Span(" " + lead, "dim"),
+            Span(fit(_name(row), columns.name - len(lead)) + " "),
+            Span(fit(_status(row), columns.status) + " ", RUN_STYLES[row.status]),
             Span(f"{'?' if row.steps is None else row.steps:>6} {age(row.updated or row.started, now):>6} "),
-            Span(fit(row.holder or "", WIDTHS["holder"]) + " ", "running"),
+            holder,
             Span(row.id if row.name else "", "dim"),
             Span(link, "accent"),
         )
     )
+
+
+def _name(row: RunRow) -> str:
+    return row.name or row.id
+
+
+def _status(row: RunRow) -> str:
+    return row.status + (f": {row.reason}" if row.reason else "")
+
+
+def _lead(depth: int) -> str:
+    return "  " * min(depth - 1, 4) + "└ " if depth else ""

@@ -16,7 +16,7 @@ from inspector.tui.line import Line, plain, text_of
 from inspector.tui.messages import Listed
 from inspector.tui.page import Page
 from inspector.tui.pages import problems_page
-from inspector.tui.runlist import line, ordered, titles
+from inspector.tui.runlist import Columns, line, ordered, titles
 
 
 class RunsPage(Page):
@@ -37,7 +37,7 @@ class RunsPage(Page):
         self._rows: Sequence[RunRow] = ()
         self._shown: list[RunRow] = []
         self.problems: Sequence[Problem] = ()
-        super().__init__(_title(report.source, len(report.rows)), heading=titles(80))
+        super().__init__(_title(report.source, len(report.rows)), heading=plain(""))
         self._report = report
 
     def on_mount(self) -> None:
@@ -45,7 +45,6 @@ class RunsPage(Page):
         self.take(self._report)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.query_one("#heading", Bar).set(titles(event.size.width))
         self._show()
 
     def take(self, report: Listed) -> None:
@@ -57,8 +56,10 @@ class RunsPage(Page):
 
     def _show(self) -> None:
         at = self._shown[self.rows.cursor].id if self._shown else None
-        width, now = self.size.width, self._now()
-        built = [(entry.row, line(entry, width, now)) for entry in ordered(self._rows)]
+        entries, now = ordered(self._rows), self._now()
+        columns = Columns.of(entries, self.size.width - 2)
+        self.query_one("#heading", Bar).set(titles(columns))
+        built = [(entry.row, line(entry, columns, now)) for entry in entries]
         found = [(row, drawn) for row, drawn in built if self._text.lower() in text_of(drawn).lower()]
         self._shown = [row for row, _ in found]
         lines: list[Line] = [drawn for _, drawn in found]

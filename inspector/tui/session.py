@@ -9,6 +9,8 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterable
 
+from rich.cells import cell_len
+
 from inspector.model.run import Definition, Problem, RawRecord, Record, SourceInfo, State, Step
 from inspector.tui.columns import Bucket, Columns, Filter
 from inspector.tui.fetch import Progress
@@ -17,6 +19,12 @@ from inspector.tui.times import Timed
 
 KEPT = 2048
 """Steps that are kept after they were shown."""
+
+INDENT = 2
+"""Cells by which a nested step is indented."""
+
+WIDEST = 40
+"""Cells of a name that are shown at most."""
 
 
 class StateSnapshot(Record, frozen=True, kw_only=True):
@@ -85,6 +93,8 @@ class Session:
         """The direction in which an odd step is looked for in what is still unknown; 0: none is."""
         self.columns = Columns()
         self.damage: dict[int, Problem] = {}
+        self.name_width = 5
+        """Cells of the longest name that was seen, nesting included."""
         self._asked = step
         self._moved = False
         self._shown: array[int] | None = None
@@ -155,6 +165,8 @@ class Session:
     def fetched(self, report: Fetched) -> Iterable[int]:
         """Steps have come in; the rows that show them."""
         self._rows.update(report.rows)
+        widths = (cell_len(row.step.name[:WIDEST]) + INDENT * row.depth for row in report.rows.values())
+        self.name_width = min(max(self.name_width, *widths), WIDEST)
         while len(self._rows) > KEPT:
             self._rows.popitem(last=False)
         return [self.row_of(seq) for seq in report.rows]

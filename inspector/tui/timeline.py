@@ -13,7 +13,7 @@ from inspector.tui.draw import printable
 from inspector.tui.line import STEP_SIGNS, Line, Span
 from inspector.tui.panes.cells import fit
 from inspector.tui.rows import Rows
-from inspector.tui.session import Row, Session
+from inspector.tui.session import INDENT, Row, Session
 from inspector.tui.times import Timed, duration
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -35,12 +35,12 @@ class Columns(NamedTuple):
     name: int
 
     @classmethod
-    def of(cls, width: int, last: int) -> "Columns":
-        """For a timeline of this width and a run of this length."""
+    def of(cls, width: int, last: int, name: int) -> "Columns":
+        """For a timeline of this width, a run of this length and names of that width."""
         number = max(len(str(last)), 2)
         bar = 1 if width < 64 else 4 if width < 100 else 8
         fixed = number + 1 + SINCE + 1 + bar + 1 + KIND + 1 + SIGN + 1
-        return cls(number, bar, max(min((width - fixed) // 2, 28), 8))
+        return cls(number, bar, max(min((width - fixed) // 2, name), 8))
 
 
 def titles(columns: Columns) -> Line:
@@ -63,7 +63,7 @@ def line(row: Row, columns: Columns, ascii: bool = False) -> Line:
     step = row.timed.step
     late = row.timed.since is not None and row.timed.since < 0
     style = NAME_STYLES.get(step.status, "")
-    name = printable("  " * min(row.timed.depth, columns.name // 4) + step.name[: columns.name * 2], ascii)
+    name = printable(" " * min(row.timed.depth * INDENT, columns.name // 2) + step.name[: columns.name * 2], ascii)
     said = (step.error if step.status == "failed" else None) or step.summary or ""
     word = STEP_SIGNS[step.status]
     return Line(
@@ -137,7 +137,7 @@ class Timeline(Rows):
 
     def lay_out(self) -> bool:
         """Lay out the columns for the width and the length of the run; True when they changed."""
-        columns = Columns.of(self.size.width - 1, self.session.last)
+        columns = Columns.of(self.size.width - 1, self.session.last, self.session.name_width)
         if isinstance(self.lines, TimelineLines) and self.lines.columns == columns:
             return False
         self.lines = TimelineLines(self.session, columns)
