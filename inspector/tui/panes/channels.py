@@ -10,9 +10,9 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
-from inspector.tui.panes.layers import PORT, Layered, nearest
+from inspector.tui.panes.layers import Layered, nearest
 
-LABEL = PORT - 2
+LABEL = 5
 """Cells of an edge's label."""
 
 
@@ -36,16 +36,17 @@ class Layout(NamedTuple):
     height: int
 
 
-def layout(sizes: Sequence[tuple[int, int]], edges: Sequence[tuple[int, int]]) -> Layout:
-    """The layout of boxes of these sizes (width, height) and edges between their numbers. Raises TooLarge."""
-    return _Channels(Layered(sizes, edges)).layout()
+def layout(sizes: Sequence[tuple[int, int]], edges: Sequence[tuple[int, int]], label: int = 0) -> Layout:
+    """The layout of boxes of these sizes (width, height) and edges between their numbers, with so many cells
+    beside the beginning of each edge for its label. Raises TooLarge."""
+    return _Channels(Layered(sizes, edges, label + 2), label).layout()
 
 
 class _Channels:
     """Where edges leave and enter their boxes, and the tracks on which they go sideways."""
 
-    def __init__(self, graph: Layered) -> None:
-        self.graph = graph
+    def __init__(self, graph: Layered, label: int) -> None:
+        self.graph, self.label = graph, label
         self.leave: dict[tuple[int, int], int] = {}
         """The column in which an edge (by its number) leaves a node."""
         self.enter: dict[tuple[int, int], int] = {}
@@ -74,7 +75,7 @@ class _Channels:
         routes = [self._route(number) for number in range(len(graph.chains))]
         right = [graph.x[node] + graph.widths[node] for node in range(len(graph.widths))]
         right += [x + 1 for points in self.points for x, _ in points]
-        right += [route.label[0] + LABEL for route in routes if route]
+        right += [route.label[0] + self.label for route in routes if route]
         places = [(graph.x[node], y[node]) for node in range(graph.count)]
         return Layout(places, graph.widths[: graph.count], routes, max(right, default=0), top)
 
@@ -89,10 +90,11 @@ class _Channels:
         """Spread a box's outgoing edges over its lower side, in the order in which they go on."""
         x, width = self.graph.x[node], self.graph.widths[node]
         edges = sorted(self.outgoing[node], key=lambda edge: (self.graph.middle(edge[1]), edge[0]))
-        spare = width - 1 - PORT * len(edges)
+        port = self.graph.port
+        spare = width - 1 - port * len(edges)
         first = x + 1 + max(spare // 2, 0) if len(edges) > 1 else x + (width - 1) // 2
         for at, (number, _) in enumerate(edges):
-            self.leave[number, node] = first + at * PORT
+            self.leave[number, node] = first + at * port
 
     def _channel(self, upper: Sequence[int], lower: Sequence[int], top: int) -> int:
         """Lead all edges between two layers; gives the row where the lower layer begins."""
@@ -127,25 +129,19 @@ class _Channels:
         graph = self.graph
         edges = sorted((self.leave[number, above], number) for number, above in self.incoming[node])
         if node >= graph.count:
-            column = self._free(
-                edges[0][0] if abs(edges[0][0] - graph.x[node]) <= 1 else graph.x[node], edges[0][1], used
-            )
-            graph.x[node] = column
-            self.enter[edges[0][1], node] = self.leave[edges[0][1], node] = column
+            (above, number), x = edges[0], graph.x[node]
+            graph.x[node] = self._free(min(max(above, x - 1), x + 1), number, used, (x - 1, x + 1))
+            self.enter[number, node] = self.leave[number, node] = graph.x[node]
             return
         left, right = graph.x[node] + 1, graph.x[node] + graph.widths[node] - 2
-        wanted = [min(max(column, left), right) for column, _ in edges]
-        columns = nearest(wanted, [1] * len(edges), 1)
-        shift = max(left - columns[0], 0) if columns else 0
-        shift -= max(columns[-1] + shift - right, 0) if columns else 0
+        columns = nearest([column for column, _ in edges], [1] * len(edges), 1, (left, max(left, right)))
         for (_, number), column in zip(edges, columns, strict=True):
-            self.enter[number, node] = self._free(column + shift, number, used)
+            self.enter[number, node] = self._free(column, number, used, (left, right))
 
     @staticmethod
-    def _free(column: int, number: int, used: dict[int, int]) -> int:
-        """The column, or one beside it, where no other edge left."""
-        for candidate in (column, column + 1, column - 1):
-            if used.get(candidate, number) == number:
-                used[candidate] = number
+    def _free(column: int, number: int, used: dict[int, int], room: tuple[int, int]) -> int:
+        """The column, or the nearest one in the room, where no other edge left or enters."""
+        for candidate in sorted(range(room[0], room[1] + 1), key=lambda at: abs(at - column)):
+            if used.setdefault(candidate, number) == number:
                 return candidate
         return column

@@ -1,5 +1,6 @@
 """Where the boxes and edges of a graph are drawn: networks that are open hold the picture of their inside."""
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -9,8 +10,11 @@ from inspector.model.run import Graph
 from inspector.tui.panes.channels import LABEL, Layout, layout
 from inspector.tui.panes.layers import TooLarge, ranks, turned
 from inspector.tui.panes.nesting import BOUNDARY, Link, Nesting, nesting, short
+from inspector.tui.panes.picture import Picture
 
 MOST_NODES = 400
+MOST_WORK = 20_000_000
+"""Boxes and edges times the longer side: a bound of what painting them may take."""
 MOST_CELLS = 60
 """Cells of a name in its box."""
 
@@ -36,29 +40,58 @@ class Way(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Everything with its place, and the size of it all."""
+    """Everything with its place. In `picture` and `words` a box is its number and an edge `~number`."""
 
-    boxes: tuple[Box, ...]
-    ways: tuple[Way, ...]
+    boxes: Sequence[Box]
+    ways: Sequence[Way]
     width: int
     height: int
+    picture: Picture
+    words: Mapping[int, Sequence[int]]
+    """By row: whose name, size or head stands there."""
+    cut: Mapping[int, Sequence[int]]
+    """By row: which boxes it cuts."""
 
 
 @lru_cache(maxsize=16)
-def drawing(graph: Graph, opened: frozenset[str]) -> Drawing:
-    """The drawing of a graph with these networks open. Raises TooLarge."""
+def drawing(graph: Graph, opened: frozenset[str], labelled: bool) -> Drawing:
+    """The drawing of a graph with these networks open and room for sizes on the edges if they are
+    `labelled`. Raises TooLarge."""
     net = nesting(graph)
     scopes = _scopes(net, opened)
     layouts: dict[str, Layout] = {}
     for scope in reversed(scopes):
-        layouts[scope] = _layout(net, scope, layouts)
+        layouts[scope] = _layout(net, scope, layouts, labelled)
     boxes: list[Box] = []
     ways: list[Way] = []
     origins = {"": (0, 0)}
     for scope in scopes:
         _place(net, scope, layouts, origins, boxes, ways)
     whole = layouts[""]
-    return Drawing(tuple(boxes), tuple(ways), whole.width, whole.height)
+    if (len(boxes) + len(ways)) * max(whole.height, whole.width) > MOST_WORK:
+        raise TooLarge
+    return _drawn(boxes, ways, whole.width, whole.height)
+
+
+def _drawn(boxes: Sequence[Box], ways: Sequence[Way], width: int, height: int) -> Drawing:
+    picture = Picture()
+    words: dict[int, list[int]] = {}
+    cut: dict[int, list[int]] = {}
+    for number, box in enumerate(boxes):
+        boundary = box.path.startswith(BOUNDARY)
+        if not boundary:
+            picture.box(box.x, box.y, box.width, box.height, number)
+        words.setdefault(box.y if boundary or box.opened else box.y + 1, []).append(number)
+        for y in range(box.y, box.y + (1 if box.opened else box.height)):
+            cut.setdefault(y, []).append(number)
+    for number, way in enumerate(ways):
+        (x1, y1), (x2, y2) = way.points[0], way.points[-1]
+        # The end without a head grows out of its box.
+        points = [*way.points, (x2, y2 + 1)] if way.upwards else [(x1, y1 - 1), *way.points]
+        picture.line(points, ~number)
+        for y in {way.label[1], y1 if way.upwards else y2}:
+            words.setdefault(y, []).append(~number)
+    return Drawing(boxes, ways, width, height, picture, words, cut)
 
 
 def _scopes(net: Nesting, opened: frozenset[str]) -> list[str]:
@@ -76,13 +109,14 @@ def _scopes(net: Nesting, opened: frozenset[str]) -> list[str]:
     return found
 
 
-def _layout(net: Nesting, scope: str, layouts: dict[str, Layout]) -> Layout:
+def _layout(net: Nesting, scope: str, layouts: dict[str, Layout], labelled: bool) -> Layout:
     paths = net.inside.get(scope, ())
     links = net.links.get(scope, ())
     loops = {link.start for link in links if link.loop}
     numbers = {path: number for number, path in enumerate(paths)}
     sizes = [_size(path, path in loops, layouts.get(path)) for path in paths]
-    return layout(sizes, [(numbers[link.start], numbers[link.end]) for link in links])
+    edges = [(numbers[link.start], numbers[link.end]) for link in links]
+    return layout(sizes, edges, LABEL if labelled else 0)
 
 
 def _size(path: str, loops: bool, inner: Layout | None) -> tuple[int, int]:
@@ -149,7 +183,8 @@ def listing(graph: Graph, opened: frozenset[str]) -> tuple[Entry, ...]:
     enter("", 0)
     while stack:
         depth, path = stack.pop()
-        found.append(Entry(depth, path))
+        if path in leaving or not path.startswith(BOUNDARY):
+            found.append(Entry(depth, path))
         found += leaving.get(path, ())
         if path in opened and path in net.inside:
             enter(path, depth + 1)

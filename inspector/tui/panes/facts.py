@@ -73,10 +73,8 @@ class Facts:
         if actor:
             known = shallow(actor)
             found |= {name: value for name, value in known.items() if name not in ("id", "scope")}
-        scope = path.rpartition("/")[0]
-        links = self._net.links.get(scope, ())
-        found["in"] = [self._edge(link) for link in links if link.end == path]
-        found["out"] = [self._edge(link) for link in links if link.start == path]
+        found["in"] = [self._edge(link) for link in self._net.entering.get(path, ())]
+        found["out"] = [self._edge(link) for link in self._net.leaving.get(path, ())]
         return Opens(path, found)
 
     def opens_edge(self, link: Link) -> Opens:

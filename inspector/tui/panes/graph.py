@@ -21,6 +21,8 @@ from inspector.tui.session import StateSnapshot
 
 FEW = 12
 """Nodes of a graph whose networks are all open at first."""
+LARGE = 100
+"""More nodes or edges are a list at first, however wide the pane."""
 FORM = "drawing or list"
 """The fold that turns the drawing into the list and back."""
 
@@ -38,19 +40,21 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
     net = nesting(graph)
     opened = _opened(net, toggled)
     facts = Facts(snapshot, net)
-    plan = _plan(graph, opened)
-    as_drawing = plan is not None and (plan.width < width) != (FORM in toggled)
+    # A large graph is not laid out before somebody asks for the drawing.
+    asked, large = FORM in toggled, len(net.nodes) > LARGE or len(graph.edges or ()) > LARGE
+    plan = _plan(graph, opened, bool(facts.queues)) if asked or not large else None
+    as_drawing = plan is not None and (plan.width < width) != asked
     body: Part
     if plan is not None and as_drawing:
         body = drawn(net, plan, facts)
     else:
         body = listed(net, listing(graph, opened), opened, facts, width)
-    return Stack([Fixed([_heading(graph, net, plan is None), _legend()]), body])
+    return Stack([Fixed([_heading(graph, net, asked and plan is None), _legend()]), body])
 
 
-def _plan(graph: Graph, opened: frozenset[str]) -> Drawing | None:
+def _plan(graph: Graph, opened: frozenset[str], labelled: bool) -> Drawing | None:
     try:
-        return drawing(graph, opened)
+        return drawing(graph, opened, labelled)
     except TooLarge:
         return None
 

@@ -1,6 +1,8 @@
-"""The graph as a drawing: the laid out boxes and edges, painted with what a snapshot says of them."""
+"""The graph as a drawing: the laid out boxes and edges, with what a snapshot says of them."""
 
 from collections.abc import Mapping, Sequence
+
+from rich.cells import cell_len
 
 from inspector.tui.line import Line, Opens
 from inspector.tui.panes.cells import fit
@@ -10,63 +12,64 @@ from inspector.tui.panes.facts import Facts, GraphFold, size_style, size_text
 from inspector.tui.panes.moves import QueueRow
 from inspector.tui.panes.nesting import BOUNDARY, Nesting, short
 from inspector.tui.panes.parts import Each, Row
-from inspector.tui.panes.picture import Picture
+from inspector.tui.panes.picture import Word
 from inspector.tui.panes.tree import fold_sign
 
 
-def drawn(net: Nesting, plan: Drawing, facts: Facts) -> Each[Sequence[Box]]:
-    """The rows of the drawing, each with the boxes it cuts."""
-    picture = Picture()
-    # Quiet edges first: where they cross, one with tokens on it lies above them.
-    for way in sorted(plan.ways, key=lambda way: size_style(facts.queues.get(way.link.number)) != "dim"):
-        _way(picture, way, facts.queues.get(way.link.number))
+def drawn(net: Nesting, plan: Drawing, facts: Facts) -> Each[int]:
+    """The rows of the drawing."""
     loops = {link.start: facts.queues.get(link.number) for links in net.links.values() for link in links if link.loop}
-    rows: list[list[Box]] = [[] for _ in range(plan.height)]
-    for box in plan.boxes:
-        _box(picture, box, net, facts, loops)
-        for y in range(box.y, box.y + (1 if box.opened else box.height)):
-            rows[y].append(box)
-    return Each(rows, lambda y, boxes: _row(picture, y, boxes, net, facts))
+
+    def look(owner: int) -> str:
+        """Boxes are numbered from 0 up, edges from -1 down."""
+        if owner >= 0:
+            return facts.mark(plan.boxes[owner].path).style
+        return size_style(facts.queues.get(plan.ways[~owner].link.number))
+
+    def build(_: int, y: int) -> Row:
+        words: dict[int, Word] = {}
+        for number in plan.words.get(y, ()):
+            if number >= 0:
+                x, word = _name(plan.boxes[number], net, facts, loops)
+                words[x] = word
+            else:
+                words |= _on_way(plan.ways[~number], y, facts.queues.get(plan.ways[~number].link.number))
+        boxes = [plan.boxes[number] for number in plan.cut.get(y, ())]
+        folding = tuple(box.path for box in boxes if box.path in net.inside)
+        line = Line(tuple(plan.picture.row(y, words, look)), _opens(boxes, facts))
+        return Row(line, GraphFold(folding) if folding else None)
+
+    return Each(range(plan.height), build)
 
 
-def _way(picture: Picture, way: Way, queue: QueueRow | None) -> None:
+def _on_way(way: Way, y: int, queue: QueueRow | None) -> dict[int, Word]:
+    """What stands on an edge in a row: its size where it begins, a head where it ends."""
+    found: dict[int, Word] = {}
     style = size_style(queue)
-    picture.line(way.points, style)
-    # From the box's frame to the first point, and from the last point to the frame or the head.
-    (x1, y1), (x2, y2) = way.points[0], way.points[-1]
-    picture.line([(x1, y1 - 1), (x1, y1)], style)
-    if way.upwards:
-        picture.word(x1, y1, "▲", style)
-        picture.line([(x2, y2), (x2, y2 + 1)], style)
-    else:
-        picture.word(x2, y2, "▼", style)
-    if queue is not None:
-        picture.word(*way.label, size_text(queue)[:LABEL], style)
+    if queue is not None and y == way.label[1]:
+        found[way.label[0]] = (size_text(queue)[:LABEL], style)
+    x, head = way.points[0] if way.upwards else way.points[-1]
+    if y == head:
+        found[x] = ("▲" if way.upwards else "▼", style)
+    return found
 
 
-def _box(picture: Picture, box: Box, net: Nesting, facts: Facts, loops: Mapping[str, QueueRow | None]) -> None:
+def _name(box: Box, net: Nesting, facts: Facts, loops: Mapping[str, QueueRow | None]) -> tuple[int, Word]:
+    """A box's name and where it stands: in the middle, or in the frame of a network that is open."""
     if box.path.startswith(BOUNDARY):
-        picture.word(box.x, box.y, fit(short(box.path), box.width), "dim")
-        return
+        name = short(box.path)
+        name = fit(name, min(cell_len(name), box.width))
+        return box.x + (box.width - cell_len(name)) // 2, (name, "dim")
     mark = facts.mark(box.path)
-    picture.box(box.x, box.y, box.width, box.height, mark.style)
-    folds = fold_sign(True, box.opened) if box.path in net.inside else ""
-    name = f"{mark.sign}{folds or ' '}{short(box.path)}"
+    sign = fold_sign(True, box.opened) if box.path in net.inside else " "
+    name = f"{mark.sign}{sign}{short(box.path)}"
     if box.path in loops:
         queue = loops[box.path]
         name += f" @{size_text(queue)}" if queue else " @"
+    name = fit(name, min(cell_len(name), box.width - 4))
     if box.opened:
-        picture.word(box.x + 2, box.y, f"{name[: box.width - 4]} ", mark.style or "heading")
-    else:
-        picture.word(box.x + 1, box.y + 1, fit(name, box.width - 2), mark.style)
-
-
-def _row(picture: Picture, y: int, boxes: Sequence[Box], net: Nesting, facts: Facts) -> Row:
-    folding = tuple(box.path for box in boxes if box.path in net.inside)
-    return Row(
-        Line(tuple(picture.row(y)), _opens(boxes, facts)),
-        GraphFold(folding) if folding else None,
-    )
+        return box.x + 2, (f"{name} ", mark.style or "heading")
+    return box.x + max((box.width - cell_len(name) - 1) // 2, 1), (name, mark.style)
 
 
 def _opens(boxes: Sequence[Box], facts: Facts) -> Opens | None:

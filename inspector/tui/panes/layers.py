@@ -11,8 +11,6 @@ from itertools import pairwise
 
 GAP = 3
 """Cells between two boxes of a layer."""
-PORT = 7
-"""Cells from one outgoing edge of a box to the next: room for the edge's label."""
 SWEEPS = 4
 MOST_PIECES = 4000
 """Bends of edges that a picture is good for."""
@@ -78,9 +76,9 @@ def ranks(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
     return found
 
 
-def nearest(wanted: Sequence[float], widths: Sequence[int], gap: int) -> list[int]:
+def nearest(wanted: Sequence[float], widths: Sequence[int], gap: int, room: tuple[int, int] | None = None) -> list[int]:
     """Columns in order, each box its width and `gap` apart from the next, as near as can be (in squares) to
-    those wanted."""
+    those wanted; from the first to the last column of `room`, where they fit there."""
     offsets, at = [], 0
     for width in widths:
         offsets.append(at)
@@ -94,15 +92,19 @@ def nearest(wanted: Sequence[float], widths: Sequence[int], gap: int) -> list[in
             total, count = total + before[0], count + before[1]
         runs.append((total, count))
     levels = [round(total / count) for total, count in runs for _ in range(count)]
+    if room is not None:
+        low, high = room[0], max(room[1] - (at - gap - 1), room[0])
+        levels = [min(max(level, low), high) for level in levels]
     return [level + offset for level, offset in zip(levels, offsets, strict=True)]
 
 
 class Layered:
     """Boxes of the given sizes (width, height) and edges between their numbers, laid out but for the edges'
-    own ways. Nodes behind the given ones are the bends of edges. Raises TooLarge."""
+    own ways; `port` is how many cells one outgoing edge of a box is from the next. Nodes behind the given
+    ones are the bends of edges. Raises TooLarge."""
 
-    def __init__(self, sizes: Sequence[tuple[int, int]], edges: Sequence[tuple[int, int]]) -> None:
-        self.count, self.edges = len(sizes), edges
+    def __init__(self, sizes: Sequence[tuple[int, int]], edges: Sequence[tuple[int, int]], port: int) -> None:
+        self.count, self.edges, self.port = len(sizes), edges, port
         self.back = turned(self.count, edges)
         self.down = [
             (end, start) if back else (start, end) for (start, end), back in zip(edges, self.back, strict=True)
@@ -113,7 +115,7 @@ class Layered:
             outgoing[start] += start != end
             incoming[end] += start != end
         self.widths = [
-            max(width, outgoing[node] * PORT + 1, incoming[node] * 2 + 1) for node, (width, _) in enumerate(sizes)
+            max(width, outgoing[node] * port + 1, incoming[node] * 2 + 1) for node, (width, _) in enumerate(sizes)
         ]
         self.heights = [height for _, height in sizes]
         self.chains = [self._chain(start, end) for start, end in self.down]
@@ -176,9 +178,9 @@ class Layered:
         least = min(self.x, default=0)
         self.x = [column - least for column in self.x]
 
-    def middle(self, node: int) -> float:
+    def middle(self, node: int) -> int:
         """The column of a node's middle."""
-        return self.x[node] + self.widths[node] / 2
+        return self.x[node] + (self.widths[node] - 1) // 2
 
 
 def _mean(numbers: Sequence[float], otherwise: float) -> float:

@@ -7,6 +7,7 @@ a boundary, drawn by its name.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from inspector.model.run import Edge, Graph, Node
@@ -31,11 +32,13 @@ class Link(NamedTuple):
 
 class Nesting(NamedTuple):
     """The nodes by path, None for a network that the file names only in its nodes' ids, and for a boundary;
-    what stands in each network (`""` is the whole), and what joins it."""
+    what stands in each network (`""` is the whole), what joins it, and which edges leave and enter a node."""
 
     nodes: Mapping[str, Node | None]
     inside: Mapping[str, Sequence[str]]
     links: Mapping[str, Sequence[Link]]
+    leaving: Mapping[str, Sequence[Link]]
+    entering: Mapping[str, Sequence[Link]]
 
     def all_inside(self, scope: str) -> Iterator[str]:
         """Everything in a network, however deep."""
@@ -65,7 +68,12 @@ def nesting(graph: Graph) -> Nesting:
             for path, name, side in ((start, edge.from_, "<"), (end, edge.to, ">"))
         ]
         links.setdefault(scope, []).append(Link(number, edge, *joined))
-    return Nesting(nodes, inside, links)
+    leaving: dict[str, list[Link]] = {}
+    entering: dict[str, list[Link]] = {}
+    for link in chain.from_iterable(links.values()):
+        leaving.setdefault(link.start, []).append(link)
+        entering.setdefault(link.end, []).append(link)
+    return Nesting(nodes, inside, links, leaving, entering)
 
 
 def short(path: str) -> str:

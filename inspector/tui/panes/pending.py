@@ -66,14 +66,14 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
         return note("this file does not record pending work")
     if not pending:
         return note("nothing is pending here")
-    build = partial(
-        _entry,
-        id_width=column([entry.call_id or "" for entry in pending[:SAMPLE]], ID_WIDTH),
-        name_width=column([entry.name for entry in pending[:SAMPLE]], min(NAME_WIDTH, max(width // 3, 8))),
-    )
     parts: list[Part] = []
     for kind, group in groupby(pending, key=lambda entry: entry.kind):
         entries = list(group)
+        build = partial(
+            _entry,
+            id_width=column([entry.call_id or "" for entry in entries[:SAMPLE]], ID_WIDTH),
+            name_width=column([entry.name for entry in entries[:SAMPLE]], min(NAME_WIDTH, max(width // 3, 8))),
+        )
         parts += [Fixed([_heading(kind, entries)]), Blocks(entries, lambda entry: 1 + len(_details(entry)), build)]
     return Stack(parts)
 

@@ -1,7 +1,7 @@
-"""A picture of cells: boxes, lines and words, painted once and turned into spans row by row."""
+"""Lines and frames of a picture, joined cell by cell; each belongs to something whose look is asked for later."""
 
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby, pairwise
 from operator import itemgetter
 
 from rich.cells import cell_len
@@ -28,50 +28,43 @@ STROKES = {
 }
 """The box character for each set of directions."""
 
+Word = tuple[str, str]
+"""A text and the meaning of its colour."""
+
 
 class Picture:
-    """Cells by row and column; what is painted later lies above, lines meet."""
+    """The strokes, by row and column. `owner` is any number."""
 
     def __init__(self) -> None:
-        self._words: dict[int, dict[int, tuple[str, str]]] = {}
-        self._strokes: dict[int, dict[int, tuple[int, str]]] = {}
+        self._rows: dict[int, dict[int, tuple[int, tuple[int, ...]]]] = {}
 
-    def word(self, x: int, y: int, text: str, style: str = "") -> None:
-        """Text of narrow and wide characters from a cell on; it takes `cell_len(text)` cells."""
-        self._words.setdefault(y, {})[x] = (text, style)
-
-    def line(self, points: Iterable[tuple[int, int]], style: str = "") -> None:
+    def line(self, points: Iterable[tuple[int, int]], owner: int) -> None:
         """Straight strokes from point to point."""
-        before: tuple[int, int] | None = None
-        for x, y in points:
-            if before is not None:
-                self._stroke(before, (x, y), style)
-            before = (x, y)
+        for (x1, y1), (x2, y2) in pairwise(points):
+            if y1 == y2:
+                left, right = sorted((x1, x2))
+                for x in range(left, right + 1):
+                    self._join(x, y1, (EAST if x < right else 0) | (WEST if x > left else 0), owner)
+            else:
+                top, bottom = sorted((y1, y2))
+                for y in range(top, bottom + 1):
+                    self._join(x1, y, (SOUTH if y < bottom else 0) | (NORTH if y > top else 0), owner)
 
-    def box(self, x: int, y: int, width: int, height: int, style: str = "") -> None:
+    def box(self, x: int, y: int, width: int, height: int, owner: int) -> None:
         """A frame."""
         right, bottom = x + width - 1, y + height - 1
-        self.line([(x, y), (right, y), (right, bottom), (x, bottom), (x, y)], style)
+        self.line([(x, y), (right, y), (right, bottom), (x, bottom), (x, y)], owner)
 
-    def _stroke(self, start: tuple[int, int], end: tuple[int, int], style: str) -> None:
-        (x1, y1), (x2, y2) = sorted((start, end))
-        if y1 == y2:
-            for x in range(x1, x2 + 1):
-                self._join(x, y1, (EAST if x < x2 else 0) | (WEST if x > x1 else 0), style)
-        else:
-            y1, y2 = sorted((y1, y2))
-            for y in range(y1, y2 + 1):
-                self._join(x1, y, (SOUTH if y < y2 else 0) | (NORTH if y > y1 else 0), style)
+    def _join(self, x: int, y: int, directions: int, owner: int) -> None:
+        row = self._rows.setdefault(y, {})
+        old, owners = row.get(x, (0, ()))
+        row[x] = (old | directions, owners if owner in owners else (*owners, owner))
 
-    def _join(self, x: int, y: int, directions: int, style: str) -> None:
-        row = self._strokes.setdefault(y, {})
-        old, look = row.get(x, (0, style))
-        row[x] = (old | directions, style or look)
-
-    def row(self, y: int) -> list[Span]:
-        """A row as spans, neighbours of one style together."""
-        words, strokes = self._words.get(y, {}), self._strokes.get(y, {})
-        pieces: list[tuple[str, str]] = []
+    def row(self, y: int, words: Mapping[int, Word], look: Callable[[int], str]) -> list[Span]:
+        """A row with words lying on it by their columns. Where strokes of several owners meet, one that is
+        not dim is seen."""
+        strokes = self._rows.get(y, {})
+        pieces: list[Word] = []
         at = 0
         for x in sorted({*words, *strokes}):
             if x < at:
@@ -80,9 +73,10 @@ class Picture:
                 pieces.append((" " * (x - at), ""))
             if x in words:
                 pieces.append(words[x])
-                at = x + cell_len(words[x][0])
+                at = x + max(cell_len(words[x][0]), 1)
             else:
-                directions, style = strokes[x]
-                pieces.append((STROKES[directions], style))
+                directions, owners = strokes[x]
+                looks = [look(owner) for owner in owners]
+                pieces.append((STROKES.get(directions, " "), next((found for found in looks if found != "dim"), "dim")))
                 at = x + 1
         return [Span("".join(text for text, _ in run), style) for style, run in groupby(pieces, key=itemgetter(1))]

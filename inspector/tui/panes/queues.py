@@ -125,8 +125,6 @@ def _head(row: QueueRow, sign: str, *, width: int, largest: int, bar: int) -> Li
         spans.append(Span(f" +{moved.put:,}", "added"))
     if row.gone:
         spans.append(Span(" gone", "dim"))
-    if queue.contents == "unknown" and not row.gone:
-        spans.append(Span(" contents unknown", "dim"))
     return Line(tuple(spans), Opens(name(queue), queue.tokens or []))
 
 
