@@ -1,52 +1,134 @@
-"""The line index: where each line of a file begins, found at the speed of scanning it.
+"""The lines of a file, found at the speed of scanning it.
 
-Eight bytes a line, filled in batches that a reader can stop at; a line ends at `\\n` alone (strings
-may hold raw U+2028 or U+0085), and a last line without one is a line too.
+A line ends at `\\n` alone (strings may hold raw U+2028 or U+0085), and a last line without one is a line
+too. `Scan` walks over lines and remembers next to nothing, for files of gigabytes of which only some lines
+are wanted again; `Lines` remembers where each line begins.
 """
 
+import io
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 from inspector.formats.files import CHUNK, File
 from inspector.formats.jsontext import Place
 
+PEEK = 4 << 10
+"""Bytes that are read of a line of unknown length at first."""
+
+
+class Scan:
+    """A walk over the finished lines of a file that may grow, from the line at `begin` on. `scanned` is where
+    the next line begins, `passed` how many lines were walked over. What `head` holds is not read again."""
+
+    def __init__(self, file: File, head: bytes = b"", begin: int | None = None) -> None:
+        self.file = file
+        self.scanned = file.start if begin is None else begin
+        self.passed = 0
+        self._head = head
+        # One mark a batch: from the nearest one, a line's number is counted.
+        self._marks = array("Q", [self.scanned])
+        self._numbers = array("Q", [0])
+
+    def batches(self, size: int = CHUNK) -> Iterator[tuple[list[bytes], int]]:
+        """(lines with their ends, offset of the first) until no finished line is left. A batch is about
+        `size` bytes, more where one line is longer."""
+        want = size
+        while self.scanned < self.file.size:
+            piece, self._head = self._head or self.file.read(self.scanned, want), b""
+            lines = io.BytesIO(piece).readlines()
+            cut = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+            if not lines:
+                if not cut or self.scanned + len(cut) >= self.file.size:
+                    return
+                want = max(2 * len(cut), size)
+                continue
+            begin, want = self.scanned, size
+            self.scanned += len(piece) - len(cut)
+            self.passed += len(lines)
+            self._marks.append(self.scanned)
+            self._numbers.append(self.passed)
+            yield lines, begin
+
+    def rest(self) -> bytes:
+        """What stands behind the last finished line."""
+        return self.file.read(self.scanned, self.file.size - self.scanned)
+
+    def number(self, offset: int) -> int:
+        """The number, from 0, of the line that holds a byte that was scanned. Reads about a batch."""
+        at = bisect_right(self._marks, offset) - 1
+        count = self._numbers[at]
+        for _, piece in self.file.chunks(self._marks[at], offset):
+            count += piece.count(b"\n")
+        return count
+
+    def place(self, offset: int) -> Place:
+        """Where a line that begins at `offset` stands, for problems."""
+        return Place(self.file.label, self.number(offset) + 1, offset)
+
+
+def line_at(file: File, offset: int, length: int = PEEK) -> bytes:
+    """The line that begins at `offset`, without its end; `length` is what it is likely to be, its end
+    included."""
+    pieces = []
+    want = min(length, PEEK)
+    while True:
+        piece = file.read(offset, want)
+        end = piece.find(b"\n")
+        pieces.append(piece if end < 0 else piece[:end])
+        if end >= 0 or len(piece) < want:
+            return b"".join(pieces).rstrip(b"\r")
+        offset += want
+        want = min(max(2 * want, PEEK), CHUNK)
+
+
+def line_end(file: File, offset: int) -> int:
+    """Where the line behind the one that holds `offset` begins."""
+    for begin, piece in file.chunks(offset):
+        end = piece.find(b"\n")
+        if end >= 0:
+            return begin + end + 1
+    return file.size
+
 
 class Lines:
-    """The lines of a file, known up to `scanned` bytes. `seen`, when given, is called with each batch
-    of new lines (without their ends) and the index of the first of them; the batch's last line may be
-    unfinished, in which case it is seen again, whole, with the next batch."""
+    """All lines of a file, known up to `scanned` bytes. `seen`, when given, is called with each batch of
+    new lines (without their ends) and the index of the first of them. A last line that has no end yet is
+    seen too, and again, whole, when more of it stands there."""
 
     def __init__(self, file: File, seen: Callable[[list[bytes], int], None] | None = None) -> None:
         self.file = file
-        self.starts = array("Q", [file.start])
+        self.starts = array("Q")
         self.scanned = file.start
+        self._scan = Scan(file)
         self._seen = seen
 
     def __len__(self) -> int:
         """How many lines are known; an empty line behind the last newline is none."""
-        return len(self.starts) - (1 if self.starts[-1] >= self.scanned else 0)
+        return len(self.starts)
 
     def scan(self, batch: int = CHUNK) -> Iterator[tuple[int, int]]:
-        """Index up to the end of the file; yields (bytes scanned, bytes in all) per batch. A line that
-        was unfinished is scanned again from its start."""
-        while self.scanned < self.file.size:
-            first = len(self.starts) - 1
-            begin = self.starts[-1]
-            # A line longer than the batch must not be scanned over and over: take twice as much.
-            piece = self.file.read(begin, max(batch, 2 * (self.scanned - begin)))
-            if begin + len(piece) <= self.scanned:
-                return
-            lines = piece.split(b"\n")
-            ends = accumulate((len(line) + 1 for line in lines[:-1]), initial=begin)
-            next(ends)
-            self.starts.extend(ends)
-            self.scanned = begin + len(piece)
-            if not lines[-1]:
-                lines.pop()
-            if self._seen and lines:
-                self._seen(lines, first)
+        """Index up to the end of the file; yields (bytes scanned, bytes in all) per batch."""
+        if self.scanned >= self.file.size:
+            return
+        del self.starts[self._scan.passed :]
+        for lines, begin in self._scan.batches(batch):
+            first = len(self.starts)
+            self.starts.extend(accumulate(map(len, lines[:-1]), initial=begin))
+            self.scanned = self._scan.scanned
+            self._tell(lines, first)
             yield self.scanned, self.file.size
+        rest = self._scan.rest()
+        self.scanned = self._scan.scanned + len(rest)
+        if rest:
+            self.starts.append(self._scan.scanned)
+            self._tell([rest], len(self.starts) - 1)
+            yield self.scanned, self.file.size
+
+    def _tell(self, lines: list[bytes], first: int) -> None:
+        if self._seen:
+            self._seen([line.removesuffix(b"\n") for line in lines], first)
 
     def read(self, index: int) -> bytes:
         """Line `index` (from 0) without its end."""
@@ -56,7 +138,7 @@ class Lines:
 
     def finished(self, index: int) -> bool:
         """Whether the line has its newline."""
-        return index + 1 < len(self.starts)
+        return index < self._scan.passed
 
     def place(self, index: int) -> Place:
         """Where line `index` stands, for problems."""

@@ -6,6 +6,7 @@ own code could rebuild is `{"$type": "object", "class": "module:Name", "state": 
 data. Nesting is bounded by `MAX_DEPTH`, and nothing here recurses.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -64,6 +65,26 @@ def decimal(text: str) -> Value:
 def tag(kind: str, **fields: Value) -> dict[str, Value]:
     """A tagged value: `tag("bytes", base64="aGk=")`."""
     return {"$type": kind, **fields}
+
+
+def untag(value: Value) -> Value:
+    """`value`, changed in place, with the numbers that `to_json` had to tag as Numbers again."""
+    root = [value]
+    stack: list[Any] = [root]
+    while stack:
+        holder = stack.pop()
+        for place, item in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+            if not isinstance(item, list | dict):
+                continue
+            if isinstance(item, dict) and item.keys() == {"$type", "text"} and item["$type"] == "number":
+                if isinstance(item["text"], str) and _NUMBER.fullmatch(item["text"]):
+                    holder[place] = Number(item["text"])
+            else:
+                stack.append(item)
+    return root[0]
+
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|NaN|-?Infinity")
 
 
 def transform(value: Value, leaf: Callable[[Value], Value], key: Callable[[str], str] | None = None) -> Value:

@@ -1,0 +1,501 @@
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.errors import UnreadableError
+from inspector.formats import jsonlines, open_path
+from inspector.formats.readers import trace
+from inspector.formats.readers.trace import TraceRun
+from inspector.model.changes import change
+from inspector.model.records import Checkpoint, End, StepRecord
+from inspector.model.run import Pending, RunError, RunLink, State, Usage
+from inspector.model.values import Number, to_json
+from tests.formats import traces
+from tests.formats.traces import header, operation, records, states, step, text
+from tests.fuzz import TIMES, fuzz
+
+GONE = 2**22 + 1
+"""A process number that no Linux gives by default."""
+
+
+def opened(path: Path, data: bytes, *, index: bool = True) -> TraceRun:
+    path.write_bytes(data)
+    run = open_path(str(path)).open()
+    assert isinstance(run, TraceRun)
+    if index:
+        list(run.index())
+    return run
+
+
+@pytest.fixture(params=["checked", "large"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Runs a test as for a small file and as for a large one, which is indexed without decoding."""
+    if request.param == "large":
+        monkeypatch.setattr(jsonlines, "CHECKED", 0)
+    return str(request.param)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.jsonl"
+
+
+def test_a_whole_run(path: Path, size: str) -> None:
+    run = opened(path, text(records(20)))
+    assert (run.source.format, run.source.version) == ("runinspect", "1")
+    found = run.run()
+    assert (found.id, found.name, found.status, found.steps) == ("run-1", "refunds", "completed", 20)
+    assert [s.seq for s in run.steps(1, 21)] == list(range(1, 21))
+    assert run.steps(3, 5) == [step(3), step(4)]
+    assert [to_json(run.state(seq)) for seq in range(21)] == [to_json(state) for state in states(20)]
+    assert run.state(21) is None
+    assert run.problems() == []
+
+
+def test_header_and_end_are_taken_over(path: Path) -> None:
+    error = RunError(message="no more", type="Limit", step=2)
+    end = End(status="failed", reason="max_turns", at="2026-11-29T11:00:00Z", error=error, usage=Usage(input_tokens=3))
+    data = [header(resumed_from=RunLink(run="before", step=4)), *records(2, end=end)[1:]]
+    run = opened(path, text(data)).run()
+    assert (run.status, run.reason, run.ended, run.error, run.usage) == (
+        "failed",
+        "max_turns",
+        "2026-11-29T11:00:00Z",
+        error,
+        Usage(input_tokens=3),
+    )
+    assert run.resumed_from == RunLink(run="before", step=4)
+
+
+def test_the_end_is_known_before_the_index(path: Path) -> None:
+    run = opened(path, text(records(300)), index=False)
+    assert len(run) == 0
+    assert (run.run().status, run.run().steps) == ("completed", 300)
+
+
+@pytest.mark.parametrize("every", [0, 1, 3, 8, 50])
+def test_states_come_from_checkpoints_and_changes(path: Path, size: str, every: int) -> None:
+    known = states(120)
+    run = opened(path, text(records(120, every)))
+    for seq in (0, 1, 120, 119, 118, 60, 61, 7, 8, 9, 100):
+        assert to_json(run.state(seq)) == to_json(known[seq])
+
+
+def test_a_step_back_decodes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = opened(path, text(records(100, every=50)))
+    assert to_json(run.state(99)) == to_json(states(99)[99])
+    calls: list[int] = []
+    decode = run.decode
+    monkeypatch.setattr(run, "decode", lambda line, offset: calls.append(offset) or decode(line, offset))
+    assert run.state(98) is not None
+    assert calls == []
+    assert run.state(49) is not None
+    assert len(calls) == 50, "the checkpoint of step 0 and the 49 steps behind it"
+
+
+def test_without_checkpoints_states_are_kept_on_the_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = opened(path, text(records(700, every=0)))
+    assert run.state(700) is not None
+    calls: list[int] = []
+    decode = run.decode
+    monkeypatch.setattr(run, "decode", lambda line, offset: calls.append(offset) or decode(line, offset))
+    known = states(700)
+    for seq in (690, 600, 300):
+        assert to_json(run.state(seq)) == to_json(known[seq])
+    assert len(calls) <= 3 * 256
+
+
+@pytest.mark.parametrize("number", ["310.50", "1E+2", "1e999", "NaN", "-Infinity", "-0", "9" * 5000])
+def test_numbers_stay_as_written(path: Path, number: str) -> None:
+    values = {"x": Number(number), "in": [{"y": Number(number)}]}
+    run = opened(path, text([header(), Checkpoint(seq=0, state=State(step=0, values=values))]))
+    state = run.state(0)
+    assert state is not None
+    assert state.values == values
+    assert number in to_json(state)
+
+
+def test_a_tag_that_holds_no_number_stays_a_tag(path: Path) -> None:
+    values = {"x": {"$type": "number", "text": '1,"y":2'}, "z": {"$type": "number", "text": 3}}
+    run = opened(path, text([header(), Checkpoint(seq=0, state=State(step=0, values=values))]))
+    state = run.state(0)
+    assert state is not None
+    assert state.values == values
+
+
+# what was under way
+
+
+def unfinished(**writer: Any) -> list[Any]:
+    """A run that stopped in the batch behind step 1."""
+    pending = tuple(
+        Pending(kind="tool", name=name, status="ready", call_id=name, arguments={}) for name in ("a", "b", "c", "d")
+    )
+    before, after = State(step=0, pending=()), State(step=1, pending=pending)
+    return [
+        header(**writer),
+        Checkpoint(seq=0, state=before),
+        StepRecord(step=step(1), change=change(before, after)),
+        operation("1", 2, "planned", call_id="a"),
+        operation("2", 2, "planned", call_id="b"),
+        operation("2", 2, "started", call_id="b", at="2026-11-29T10:00:05Z"),
+        operation("3", 2, "started", call_id="c"),
+        operation("3", 2, "succeeded", call_id="c", result="yes"),
+        operation("4", 2, "started", call_id="d"),
+        operation("4", 2, "failed", call_id="d", error=RunError(message="no such order")),
+    ]
+
+
+def test_an_operation_without_an_end_is_ambiguous(path: Path, size: str) -> None:
+    run = opened(path, text(unfinished(program=traces.program(GONE, socket.gethostname()))))
+    assert run.run().status == "interrupted"
+    state = run.state(1)
+    assert state is not None
+    assert state.pending is not None
+    assert [(p.name, p.status, p.result) for p in state.pending] == [
+        ("a", "ready", None),
+        ("b", "ambiguous", None),
+        ("c", "answered", "yes"),
+        ("d", "answered", None),
+    ]
+    assert state.pending[1].since == "2026-11-29T10:00:05Z"
+    assert f"process {GONE}" in str(state.pending[1].note)
+    assert state.pending[3].note == "failed: no such order"
+
+
+def test_while_its_process_lives_it_is_in_flight(path: Path) -> None:
+    run = opened(path, text(unfinished(program=traces.program(os.getpid(), socket.gethostname()), started=None)))
+    assert (run.run().status, run.resume().reasons) == ("running", ("owned",))
+    state = run.state(1)
+    assert state is not None
+    assert state.pending is not None
+    assert [p.status for p in state.pending] == ["ready", "in_flight", "answered", "answered"]
+
+
+@pytest.mark.parametrize(
+    "writer",
+    [
+        {"program": traces.program(os.getpid(), "another-host")},
+        {"program": traces.program(os.getpid(), socket.gethostname()), "started": "2001-01-01T00:00:00Z"},
+        {"program": traces.program(0, socket.gethostname())},
+        {"program": traces.program(2**70, socket.gethostname())},
+        {},
+    ],
+    ids=["elsewhere", "a number given again", "no process", "no number", "not recorded"],
+)
+def test_a_process_that_is_not_the_writer(path: Path, writer: dict[str, Any]) -> None:
+    assert opened(path, text(unfinished(**writer))).run().status == "interrupted"
+
+
+def test_what_a_step_took_in_is_not_pending(path: Path, size: str) -> None:
+    run = opened(path, text(records(5, end=None)))
+    state = run.state(5)
+    assert state is not None
+    assert state.pending == states(5)[5].pending
+
+
+def test_an_operation_that_no_state_names_is_pending_too(path: Path, size: str) -> None:
+    run = opened(path, text([*records(4, end=None), operation("m", 5, "started", request={"messages": 3})]))
+    state = run.state(4)
+    assert state is not None
+    assert state.pending == (
+        Pending(
+            kind="model",
+            name="look",
+            status="ambiguous",
+            arguments={"messages": 3},
+            note="started, no result recorded: it may have happened",
+        ),
+    )
+
+
+def test_flying_firings_of_a_dead_writer_are_ambiguous(path: Path) -> None:
+    flying = Pending(kind="firing", name="ink", status="in_flight", call_id="ink#1")
+    run = opened(path, text([header(), Checkpoint(seq=0, state=State(step=0, pending=(flying,)))]))
+    state = run.state(0)
+    assert state is not None
+    assert state.pending is not None
+    assert [p.status for p in state.pending] == ["ambiguous"]
+
+
+# damage
+
+
+def test_damage_is_a_problem_and_no_step(path: Path, size: str) -> None:
+    data = text(records(20)).split(b"\n")
+    place = next(at for at, line in enumerate(data) if b'"seq":5,"kind":"model","name":"model"' in line)
+    offset = sum(len(line) + 1 for line in data[:place])
+    data[place] = data[place][:-30]
+    run = opened(path, b"\n".join(data))
+    found = run.steps(1, 30)
+    assert [s.seq for s in found] == list(range(1, 20))
+    assert [s.trace_step for s in found[3:6]] == [None, 6, 7]
+    (problem,) = run.problems()
+    assert problem.where.startswith(f"run.jsonl:{place + 1} byte ")
+    assert int(problem.where.rpartition(" ")[2]) >= offset
+    assert to_json(run.state(4)) == to_json(states(4)[4])
+    assert run.state(5) is None, "the change of the lost step is not known"
+    state = run.state(10)
+    assert state is not None, "a checkpoint follows"
+    assert state.values == {"n": 11}
+
+
+def test_fused_lines_are_taken_apart(path: Path) -> None:
+    data = traces.lines(records(6))
+    steps = [at for at, line in enumerate(data) if line.startswith(b'{"record":"step"')]
+    one, two, torn, whole = steps[1], steps[2], steps[3], steps[4]
+    data[one] = data[one] + data[two]
+    data[torn] = data[torn][:40] + data[whole]
+    for gone in (whole, two):
+        del data[gone]
+    run = opened(path, b"\n".join(data))
+    assert [s.summary for s in run.steps(1, 9)] == [f"step number {seq}" for seq in (1, 2, 3, 5, 6)]
+    assert len(run.problems()) == 2
+    assert to_json(run.state(3)) == to_json(states(3)[3])
+
+
+@pytest.mark.parametrize("tail", [b"", b"\n", b"\r\n", b"\n\n \n"])
+def test_line_ends(path: Path, size: str, tail: bytes) -> None:
+    run = opened(path, text(records(20)).rstrip(b"\n").replace(b"\n", b"\r\n") + tail)
+    assert (len(run), run.run().status, run.problems()) == (20, "completed", [])
+    assert to_json(run.state(20)) == to_json(states(20)[20])
+
+
+def test_spaces_and_an_other_order_of_keys(path: Path, size: str) -> None:
+    spaced = [line.replace(b'":', b'": ').replace(b',"', b', "') for line in traces.lines(records(20))]
+    spaced[-1] = b'{"status": "completed", "record": "end"}'
+    run = opened(path, b"\n".join(spaced))
+    assert (len(run), run.run().status, run.problems()) == (20, "completed", [])
+    assert to_json(run.state(20)) == to_json(states(20)[20])
+
+
+def test_a_later_format_is_named_and_refused(path: Path) -> None:
+    path.write_bytes(text([header(format=7)]))
+    with pytest.raises(UnreadableError, match="format 7"):
+        open_path(str(path))
+
+
+def test_an_unknown_record_is_named_and_passed_over(path: Path, size: str) -> None:
+    data = traces.lines(records(4))
+    data.insert(3, b'{"record":"weather","rain":true}')
+    run = opened(path, b"\n".join(data))
+    assert len(run) == 4
+    (problem,) = run.problems()
+    assert (problem.severity, "'weather'" in problem.message) == ("warning", True)
+
+
+def test_a_lost_header(path: Path, size: str) -> None:
+    run = opened(path, b'{"record":"header","format":1,"id\n' + text(records(4)[1:]))
+    assert (run.run().id, len(run), run.run().status) == (None, 4, "completed")
+    assert [problem.where for problem in run.problems()] == ["run.jsonl:1 byte 30"]
+
+
+def test_a_second_run_in_the_file_is_not_mixed_in(path: Path, size: str) -> None:
+    first, second = text(records(10)), text(records(20))
+    run = opened(path, first + second)
+    assert (len(run), run.run().status) == (10, "completed")
+    line = first.count(b"\n") + 1
+    assert [problem.where for problem in run.problems()] == [f"run.jsonl:{line} byte {len(first)}"]
+
+
+def test_many_damaged_lines_are_counted(path: Path) -> None:
+    run = opened(path, text(records(3)) + b"{]\n" * 3000)
+    assert len(run) == 3
+    assert len(run.problems()) == jsonlines.LISTED + 1
+    assert "2000 more" in run.problems()[-1].message
+
+
+def test_damaged_copies(tmp_path: Path) -> None:
+    writer = traces.program(GONE, socket.gethostname())
+    sample = text([*records(9, every=4, end=None), *unfinished(program=writer)[3:]])
+    some, _ = fuzz(sample, tmp_path, count=40)
+    assert some > 10
+
+
+# a file that grows, is cut or replaced
+
+
+def test_a_growing_file(path: Path, size: str) -> None:
+    data = text(records(30))
+    run = opened(path, data[:1000])
+    for end in range(1000, len(data) + 1, 777):
+        with path.open("ab") as file:
+            file.write(data[path.stat().st_size : end])
+        assert run.refresh() == (end > 1000)
+        known = len(run)
+        if known:
+            assert run.steps(known, known + 1)[0].seq == known
+            state = run.state(known)
+            assert state is not None
+            assert state.values == {"n": known}
+    path.write_bytes(data)
+    assert run.refresh()
+    assert (len(run), run.run().status, run.problems()) == (30, "completed", [])
+    assert to_json(run.state(30)) == to_json(states(30)[30])
+    assert not run.refresh()
+
+
+@pytest.mark.parametrize("way", ["cut", "cut and written anew", "replaced", "emptied"])
+def test_a_file_that_does_not_only_grow(path: Path, size: str, way: str) -> None:
+    run = opened(path, text(records(30)))
+    assert run.state(30) is not None
+    other = text([header(id="other"), *records(50)[1:]])
+    if way == "replaced":
+        path.with_name("new").write_bytes(other)
+        path.with_name("new").replace(path)
+    else:
+        path.write_bytes({"cut": text(records(30))[:4000], "cut and written anew": other, "emptied": b""}[way])
+    assert run.refresh()
+    list(run.index())
+    assert len(run) == {"cut": 5, "emptied": 0}.get(way, 50)
+    assert [s.seq for s in run.steps(1, 60)] == list(range(1, len(run) + 1))
+    assert run.run().id == {"cut": "run-1", "emptied": None}.get(way, "other")
+    if len(run):
+        assert run.state(len(run)) is not None
+    assert any("replaced" in problem.message for problem in run.problems())
+
+
+def test_a_file_cut_behind_our_back(path: Path, size: str) -> None:
+    run = opened(path, text(records(30)))
+    path.write_bytes(text(records(30))[:2000])
+    assert len(run.steps(1, 31)) <= 30
+    run.state(30)
+    run.raw(30)
+    list(run.find("number", 1))
+    run.run()
+
+
+# search and raw text
+
+
+def test_find(path: Path, size: str) -> None:
+    run = opened(path, text([*records(40, every=5, end=None), operation("m", 41, "started", request="tail")]))
+    assert hits(run, "step number 17") == [17]
+    assert hits(run, "result of 23") == [23], "an operation belongs to its step"
+    assert hits(run, "seen 9") == [10], "a checkpoint, which repeats everything, is not searched"
+    assert hits(run, "tail") == [40]
+    assert hits(run, "step number") == list(range(1, 41))
+    assert hits(run, "step number", start=38) == [38, 39, 40]
+    assert hits(run, "step number", start=3, backward=True) == [3, 2, 1]
+    assert hits(run, "run-1") == []
+    assert hits(run, "") == []
+
+
+def hits(run: TraceRun, wanted: str, start: int | None = None, backward: bool = False) -> list[int]:
+    begin = start if start is not None else len(run) if backward else 1
+    return [hit for hit in run.find(wanted, begin, backward=backward) if isinstance(hit, int)]
+
+
+@given(st.text(alphabet='ab"\\é\n\u2028\u00a0/', min_size=1, max_size=4), st.data())
+@settings(max_examples=40 * TIMES, deadline=None)
+def test_find_finds_what_is_shown(tmp_path_factory: pytest.TempPathFactory, wanted: str, data: st.DataObject) -> None:
+    summaries = data.draw(st.lists(st.text(alphabet='ab"\\é\n\u00a0/', max_size=12), min_size=1, max_size=8))
+    found = [StepRecord(step=step(seq, summary=summary)) for seq, summary in enumerate(summaries, 1)]
+    run = opened(tmp_path_factory.mktemp("find") / "run.jsonl", text([header(id="0"), *found]))
+    expected = [seq for seq, summary in enumerate(summaries, 1) if wanted in summary]
+    assert set(expected) <= set(hits(run, wanted))
+    assert hits(run, wanted, backward=True) == hits(run, wanted)[::-1]
+
+
+def test_a_match_across_windows(path: Path, size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.formats.search.CHUNK", 64)
+    run = opened(path, text(records(40)))
+    assert hits(run, "step number") == list(range(1, 41))
+    assert hits(run, "step number", backward=True) == list(range(40, 0, -1))
+
+
+def test_raw_holds_the_step_and_its_operations(path: Path, size: str) -> None:
+    run = opened(path, text(records(9, every=8)))
+    first, ninth, zero = run.raw(1), run.raw(9), run.raw(0)
+    assert first is not None
+    assert ninth is not None
+    assert zero is not None
+    assert [line.split(",")[0] for line in first.text.split("\n")] == [
+        '{"record":"operation"',
+        '{"record":"operation"',
+        '{"record":"step"',
+    ]
+    assert [line.split(",")[0] for line in ninth.text.split("\n")][-2:] == ['{"record":"step"', '{"record":"end"']
+    assert "checkpoint" not in ninth.text
+    assert zero.text.startswith('{"record":"header"')
+    offset = text(records(9)).index(b'{"record":"step"')
+    assert first.where == f"run.jsonl:5 byte {offset}"
+
+
+def test_hidden_characters_are_shown_everywhere(path: Path) -> None:
+    bad = "\x1b[2J\u202e"
+    found = StepRecord(step=step(1, name=bad, summary=bad))
+    run = opened(path, text([header(name=bad), found]))
+    raw = run.raw(1)
+    assert raw is not None
+    for shown in (run.run().name, run.steps(1, 2)[0].name, run.steps(1, 2)[0].summary, raw.text):
+        assert "\x1b" not in str(shown)
+        assert "\u202e" not in str(shown)
+        assert "\\u202e" in str(shown)
+
+
+# the price
+
+
+class Counted:
+    def __init__(self, run: TraceRun, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.bytes = self.decodes = 0
+        read, decode = run.file.read, run.decode
+
+        def counting_read(offset: int, length: int) -> bytes:
+            found = read(offset, length)
+            self.bytes += len(found)
+            return found
+
+        def counting_decode(line: bytes, offset: int) -> Any:
+            self.decodes += 1
+            return decode(line, offset)
+
+        monkeypatch.setattr(run.file, "read", counting_read)
+        monkeypatch.setattr(run, "decode", counting_decode)
+
+
+def test_what_is_read_before_the_first_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 KiB to know the format; the rest of 128 KiB shows a screen."""
+    long = "x" * 200
+    line = text([StepRecord(step=step(1, summary=long))])
+    path.write_bytes(text([header()]) + b"".join(line.replace(b":1,", b":%d," % seq, 1) for seq in range(1, 60_001)))
+    assert path.stat().st_size > jsonlines.CHECKED
+    total = [0]
+    pread = os.pread
+
+    def counting(fd: int, length: int, offset: int) -> bytes:
+        found = pread(fd, length, offset)
+        total[0] += len(found)
+        return found
+
+    monkeypatch.setattr(os, "pread", counting)
+    run = open_path(str(path)).open()
+    next(iter(run.index()))
+    assert run.run().steps == 60_000
+    assert len(run.steps(1, 51)) == 50
+    assert total[0] <= 128 << 10
+
+
+def test_a_page_decodes_its_rows_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = opened(path, text(records(600)))
+    counted = Counted(run, monkeypatch)
+    run.steps(400, 440)
+    assert counted.decodes == 40
+    assert counted.bytes < 64 << 10
+
+
+def test_the_index_keeps_eight_bytes_a_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonlines, "CHECKED", 0)
+    monkeypatch.setattr(trace, "PLENTY", 100)
+    run = opened(path, text(records(400, every=1)), index=False)
+    counted = Counted(run, monkeypatch)
+    list(run.index())
+    assert counted.decodes == 0
+    assert len(run.starts) == 400
+    assert len(run.checkpoints) <= 100 + 300 / trace.APART
