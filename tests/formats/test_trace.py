@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.errors import UnreadableError
-from inspector.formats import jsonlines, open_path
-from inspector.formats.readers import trace
+from inspector.formats import jsonlines, open_path, tracelines
 from inspector.formats.readers.trace import TraceRun
 from inspector.model.changes import change
 from inspector.model.records import Checkpoint, End, StepRecord
@@ -492,10 +491,10 @@ def test_a_page_decodes_its_rows_once(path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_index_keeps_eight_bytes_a_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsonlines, "CHECKED", 0)
-    monkeypatch.setattr(trace, "PLENTY", 100)
+    monkeypatch.setattr(tracelines, "PLENTY", 100)
     run = opened(path, text(records(400, every=1)), index=False)
     counted = Counted(run, monkeypatch)
     list(run.index())
     assert counted.decodes == 0
     assert len(run.starts) == 400
-    assert len(run.checkpoints) <= 100 + 300 / trace.APART
+    assert len(run.checkpoints) <= 100 + 300 / tracelines.APART
