@@ -6,6 +6,7 @@ from functools import partial
 from itertools import groupby
 
 from inspector.model.run import Pending, PendingKind, PendingStatus
+from inspector.model.text import one_line
 from inspector.model.values import preview
 from inspector.tui.line import PENDING_SIGNS, Line, Opens, Span, plain
 from inspector.tui.panes.cells import column, fit
@@ -121,5 +122,5 @@ def _detail(name: str, entry: Pending, whole: Opens) -> Line:
         opens = Opens(f"result of {whole.title}", entry.result)
         return Line((indent, Span("→ ", "done"), Span(preview(entry.result, TEXT))), opens)
     if name == "note":
-        return Line((indent, Span(entry.note or "", "dim")), whole)
-    return Line((indent, Span(f"since {entry.since}", "dim")), whole)
+        return Line((indent, Span(one_line(entry.note or ""), "dim")), whole)
+    return Line((indent, Span(one_line(f"since {entry.since}"), "dim")), whole)
