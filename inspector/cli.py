@@ -239,7 +239,7 @@ def _range(steps: str | None, last: int) -> tuple[int, int]:
 def _complain(problems: Iterable[object]) -> None:
     from inspector.model.run import Problem
 
-    for problem in problems:
+    for problem in dict.fromkeys(problems):  # those of a source are those of its runs too
         assert isinstance(problem, Problem)
         _error(f"{one_line(problem.where)}: {one_line(problem.message)}")
 

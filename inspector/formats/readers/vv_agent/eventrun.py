@@ -1,0 +1,147 @@
+"""What the events of one run say: its messages, its open work, how it ended."""
+
+from array import array
+from typing import Any
+
+import msgspec
+
+from inspector.formats.readers.vv_agent.ledger import usage
+from inspector.formats.readers.vv_agent.shapes import mapping, text
+from inspector.model.run import (
+    Usage,
+)
+
+
+class Details(msgspec.Struct):
+    """What the timeline needs of a diagnostic."""
+
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+
+
+class Event(msgspec.Struct):
+    """What the timeline needs of an event."""
+
+    type: str
+    event_id: Any = None
+    run_id: Any = None
+    parent_run_id: Any = None
+    agent_name: Any = None
+    created_at: float | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    operation: str | None = None
+    call_id: str | None = None
+    code: str | None = None
+    error_code: Any = None
+    completion_reason: Any = None
+    completion_tool_name: Any = None
+    status: Any = None
+    error: Any = None
+    final_output: Any = None
+    usage: Any = None
+    tool_metadata: Any = None
+    details: Details | None = None
+
+
+_TOOL_EVENTS = ("tool_call_planned", "tool_call_started", "tool_call_completed", "tool_call_deferred")
+
+
+class Answer(msgspec.Struct):
+    """A model's message: the line of its text, where it was logged, and the calls by id, each with the line
+    that plans it and how far it came."""
+
+    line: int | None = None
+    calls: dict[str, list[Any]] = msgspec.field(default_factory=dict)
+
+
+class EventRun:
+    """The events of one run so far."""
+
+    def __init__(self, run_id: str) -> None:
+        self.id = run_id
+        self.refs: list[int | Answer] = []
+        self.kinds = bytearray()
+        self.began, self.ended = array("d"), array("d")
+        self.spent: list[Usage | None] = []
+        self.usages: list[Usage | None] = []
+        self.models: dict[str, tuple[int, float | None]] = {}
+        self.tools: dict[str, Any] = {}
+        self.end: Event | None = None
+        self.first: Event | None = None
+        self.last: float | None = None
+        self.name: str | None = None
+        self.model: str | None = None
+        self._started: float | None = None
+        self._answer: Answer | None = None
+
+    def add(self, event: Event, line: int) -> None:
+        """Takes in the next event, of `line`."""
+        self.first = self.first or event
+        self.name = self.name or text(event.agent_name)
+        self.last = event.created_at if event.created_at is not None else self.last
+        if event.type in ("run_completed", "run_failed", "run_cancelled", "reconciliation_required"):
+            self.end = event
+        elif event.type == "checkpoint_resumed":
+            self.end = None
+        elif event.type == "run_started":
+            self._add("i", line, event.created_at, event.created_at)
+        elif event.type == "cycle_started":
+            self._answer = None
+        elif event.type.startswith("model_call_"):
+            self._model(event, line)
+        elif event.type == "diagnostic" and event.code == "cycle_llm_response":
+            self._said().line = line
+        elif event.type in _TOOL_EVENTS:
+            self._tool(event, line, event.tool_call_id, event.tool_name)
+        elif event.code == "tool_result" and event.details is not None and event.details.tool_call_id:
+            self._tool(event, line, event.details.tool_call_id, event.details.tool_name)
+
+    def _add(self, kind: str, ref: int | Answer, began: float | None, ended: float | None) -> None:
+        self.refs.append(ref)
+        self.kinds += kind.encode()
+        self.began.append(-1.0 if began is None else began)
+        self.ended.append(-1.0 if ended is None else ended)
+
+    def _model(self, event: Event, line: int) -> None:
+        call_id = event.call_id or ""
+        if event.type == "model_call_started":
+            self.models[call_id] = line, event.created_at
+            if event.operation in ("agent_cycle", None):
+                self._answer, self._started = None, event.created_at
+            return
+        self.models.pop(call_id, None)
+        spent = usage(event.usage)
+        if event.type == "model_call_completed":
+            self.spent.append(spent)
+            if event.operation in ("agent_cycle", None):
+                self.usages.append(spent)
+                self._said(event.created_at)
+
+    def _said(self, ended: float | None = None) -> Answer:
+        """The message of the cycle, begun by whichever of its events comes first."""
+        if self._answer is None:
+            self._answer = Answer()
+            self._add("a", self._answer, self._started, ended)
+        return self._answer
+
+    def _tool(self, event: Event, line: int, call: str | None, name: str | None) -> None:
+        call_id = call or ""
+        answer = self._said()
+        known = answer.calls.get(call_id)
+        if known is None:
+            known = answer.calls[call_id] = [line, "planned", name, event.created_at]
+            self._calls()
+        if name and name not in self.tools:
+            self.tools[name] = mapping(event.tool_metadata).get("idempotency")
+        state = event.type.removeprefix("tool_call_") if event.type != "diagnostic" else "completed"
+        if state == "completed" and known[1] != "completed":
+            self._add("t", line, known[3], event.created_at)
+        if known[1] != "completed":
+            known[1] = state
+
+    def _calls(self) -> None:
+        """The newest model message calls tools."""
+        place = self.kinds.rfind(b"a")
+        if place > self.kinds.rfind(b"c"):
+            self.kinds[place] = ord("c")

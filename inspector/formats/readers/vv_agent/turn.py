@@ -1,0 +1,164 @@
+"""What a session's newest turn comes to: status, open work, and what is odd about it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from inspector.formats.readers.vv_agent.claim import Claim
+from inspector.formats.readers.vv_agent.projection import Operation, Projection
+from inspector.formats.readers.vv_agent.shapes import mapping, milli_moment, text
+from inspector.model.run import Call, Pending, PendingStatus, Resume, RunStatus
+
+_PHASES = ("idle", "active", "parked", "suspended", "closed")
+_LIMITS = {"budget_exhausted": "budget", "max_cycles": "max_cycles"}
+
+
+def verdict(
+    phase: str | None, claim: Claim, told: Projection | None, batch: Sequence[Pending]
+) -> tuple[RunStatus, str | None]:
+    """Status and reason of a session; `told` is None where only its row was read."""
+    if phase in ("parked", "suspended"):
+        return "suspended", _reason(batch)
+    if phase == "active" or (told is not None and told.turns and not told.end):
+        return ("running" if claim.live else "interrupted"), None
+    status = text(told.end.get("status")) if told is not None else None
+    if status == "completed":
+        return "completed", None
+    if status == "failed" and told is not None:
+        return "failed", _LIMITS.get(text(told.end.get("reason")) or "")
+    return ("cancelled" if status in ("cancelled", "aborted") else "unknown"), None
+
+
+def _reason(batch: Sequence[Pending]) -> str:
+    waits = [pending for pending in batch if pending.status == "waiting"]
+    if any(pending.kind == "tool" and (pending.note or "").startswith("approval") for pending in waits):
+        return "approval"
+    if waits or not batch:
+        return "input"
+    return "reconciliation" if any(pending.status == "ambiguous" for pending in batch) else "tools"
+
+
+def open_work(told: Projection, claim: Claim, calls: Sequence[Call]) -> list[Pending]:
+    """The open operations of the newest turn, in order: model requests, then the calls of the open batch. A
+    turn that has ended has none but the calls that it left without a result."""
+    if told.end or not told.turns:
+        return []
+    found = [_model(operation, claim) for operation in told.operations.values() if _is_open_model(operation)]
+    batch = told.batch
+    for number, asked in enumerate(calls if batch is not None else ()):
+        assert batch is not None
+        operation = told.operations.get(f"{batch.answer}/tool/{number}")
+        if operation is None:
+            found.append(_call(asked, "ready", "not planned yet", None))
+        elif operation.state != "completed":
+            found.append(_tool(operation, asked, claim))
+    if told.question is not None:
+        words, at = told.question
+        since = milli_moment(at)
+        found.append(Pending(kind="input", name="user", status="waiting", arguments={"question": words}, since=since))
+    return found
+
+
+def _is_open_model(operation: Operation) -> bool:
+    if operation.plan.op_kind != "model" and "/tool/" in operation.id:
+        return False
+    return operation.state != "completed" and operation.plan.op_kind in ("model", None)
+
+
+def _model(operation: Operation, claim: Claim) -> Pending:
+    status = _status(operation, claim)
+    return Pending(
+        kind="model",
+        name=text(operation.plan.purpose) or "model",
+        status=status,
+        internal_call_id=operation.id,
+        since=milli_moment(operation.since),
+        note=_note(operation, claim, status),
+    )
+
+
+def _tool(operation: Operation, asked: Call, claim: Claim) -> Pending:
+    status = _status(operation, claim)
+    handle = mapping(operation.wait)
+    question = handle.get("kind") == "user"
+    note = _note(operation, claim, status)
+    if handle.get("kind") == "approval":
+        note = f"approval: {operation.decision or 'asked for'}"
+    given = operation.plan.request.arguments
+    return Pending(
+        kind="input" if question else "tool",
+        name=text(operation.plan.request.name) or asked.name,
+        status=status,
+        call_id=asked.call_id,
+        internal_call_id=operation.id,
+        arguments=asked.arguments if given is None else given,
+        since=milli_moment(operation.since),
+        note=note,
+    )
+
+
+def _call(asked: Call, status: PendingStatus, note: str | None, since: str | None) -> Pending:
+    return Pending(
+        kind="tool",
+        name=asked.name,
+        status=status,
+        call_id=asked.call_id,
+        arguments=asked.arguments,
+        note=note,
+        since=since,
+    )
+
+
+def _status(operation: Operation, claim: Claim) -> PendingStatus:
+    if operation.state == "parked":
+        if operation.decision is None:
+            return "waiting"
+        return "approved" if operation.decision in ("approve", "allow_session") else "denied"
+    if operation.state == "started":
+        return "in_flight" if claim.live else "ambiguous"
+    return "ambiguous" if operation.state == "unknown" else "ready"
+
+
+def _note(operation: Operation, claim: Claim, status: PendingStatus) -> str:
+    words = [f"{operation.state}, attempt {'?' if operation.attempt is None else operation.attempt}"]
+    if status == "in_flight":
+        words.append(f"its owner's lease runs until {claim.until_text}")
+    if status == "ambiguous":
+        if operation.state == "started" and claim.token is not None:
+            words.append(f"its owner's lease ended {claim.until_text}")
+        capability: dict[str, Any] = mapping(operation.plan.tool)
+        if capability:
+            words.append(f"idempotency {text(capability.get('idempotency')) or 'unknown'}")
+        words.append("may have happened")
+    if status == "waiting" and operation.wait:
+        words.append(f"waits for {text(operation.wait.get('kind')) or 'an answer'}")
+    if operation.reason:
+        words.append(operation.reason)
+    return "; ".join(words)
+
+
+def resume(phase: str | None, claim: Claim, told: Projection) -> Resume:
+    """Nothing here resumes a session; the reasons are those that would stand in its way at home."""
+    reasons = []
+    if told.end or phase == "closed":
+        reasons.append("terminal")
+    elif claim.live:
+        reasons.append("owned")
+    else:
+        if any(_is_open_model(operation) and operation.state != "planned" for operation in told.operations.values()):
+            reasons.append("model_in_flight")
+        reasons.append("not_resumable")
+    return Resume(possible=False, reasons=tuple(reasons))
+
+
+def oddities(told: Projection) -> Iterator[str]:
+    """What is wrong with how the newest turn ended, in words."""
+    left = told.end.get("unconfirmed_operations")
+    if isinstance(left, list) and left:
+        names = []
+        for operation in left:
+            known = told.operations.get(operation) if isinstance(operation, str) else None
+            name = text(known.plan.request.name) if known else None
+            call_id = text(known.plan.request.id) if known else None
+            names.append(f"{name} ({call_id})" if name and call_id else name or str(operation))
+        status = text(told.end.get("status")) or "without a status"
+        yield f"the turn ended {status}, but these operations may or may not have happened: {', '.join(names)}"
