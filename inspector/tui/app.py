@@ -21,7 +21,7 @@ from inspector.tui.bars import Footer
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, plain
 from inspector.tui.loader import Loader
-from inspector.tui.messages import Exported, Failed, Fetched, Known, Listed, Opened, Scanned, Searched, Stood
+from inspector.tui.messages import Damaged, Exported, Failed, Fetched, Known, Listed, Opened, Scanned, Searched, Stood
 from inspector.tui.page import Page
 from inspector.tui.pages import ErrorPage, Palette, help_page
 from inspector.tui.rows import Rows
@@ -124,6 +124,10 @@ class Inspector(Quiet):
     def on_scanned(self, report: Scanned) -> None:
         if self.run_screen:
             self.run_screen.scanned(report)
+
+    def on_damaged(self, report: Damaged) -> None:
+        if self.run_screen:
+            self.run_screen.damaged(report)
 
     def on_searched(self, report: Searched) -> None:
         if self.run_screen:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -27,22 +29,31 @@ class Bar(Widget):
     def __init__(self, *lines: Line, over: str | None = None, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines: Sequence[Line] = lines
+        self._drawn: Sequence[Line] = ()
         self._over = over
 
     def set(self, *lines: Line) -> None:
         """Show these lines."""
-        if lines != self._lines:
-            self._lines = lines
-            self.refresh()
+        self._lines = lines
+        self.update()
 
     def lines(self) -> Sequence[Line]:
-        """What is shown; for bars that depend on their width."""
+        """What is shown; for bars that make it from something else."""
         return self._lines
 
+    def update(self) -> None:
+        """Draw the lines that are not as they were drawn."""
+        before, self._drawn = self._drawn, self.lines()
+        for y, (old, new) in enumerate(zip_longest(before, self._drawn)):
+            if old != new:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    def on_resize(self) -> None:
+        self._drawn = self.lines()
+
     def render_line(self, y: int) -> Strip:
-        shown = self.lines()
-        line = shown[y] if y < len(shown) else Line()
-        return strip(line, self.size.width, ascii=Rows.ascii, over=self._over)
+        line = self._drawn[y] if y < len(self._drawn) else Line()
+        return strip(line, self.size.width, ascii=Rows.ascii, over=self._over).simplify()
 
 
 class Footer(Bar):
@@ -57,18 +68,18 @@ class Footer(Bar):
         """Show the keys of these places."""
         if places != self._places:
             self._places = places
-            self.refresh()
+            self.update()
 
     def tell(self, text: str, style: str = "problem") -> None:
         """Say something until the next key."""
         self._told = plain(f" {text}", style)
-        self.refresh()
+        self.update()
 
     def key_pressed(self) -> None:
         """What was told has been read."""
         if self._told:
             self._told = None
-            self.refresh()
+            self.update()
 
     def lines(self) -> Sequence[Line]:
         return (self._told or hints(self._places, self.size.width),)
@@ -77,7 +88,7 @@ class Footer(Bar):
 def hints(places: Sequence[Where], width: int) -> Line:
     """The keys that have a word in the footer, those with the same word together; as many as fit."""
     groups: dict[str, list[str]] = {}
-    for key in keys.of(*places):
+    for key in (key for place in places for key in keys.of(place)):
         if key.hint:
             first = keys.shown(key).split()[0]
             groups.setdefault(key.hint, []).append(first if Rows.ascii else ARROWS.get(first, first))

@@ -10,11 +10,24 @@ from functools import partial
 from itertools import islice
 
 from inspector.errors import InspectorError
+from inspector.model.run import Problem
 from inspector.model.source import RunSet, RunSource
 from inspector.tui import fetch
 from inspector.tui.columns import Chunk, Filter
 from inspector.tui.fetch import Nesting, Progress, States
-from inspector.tui.messages import Facts, Failed, Fetched, Known, Listed, Opened, Report, Scanned, Searched, Stood
+from inspector.tui.messages import (
+    Damaged,
+    Facts,
+    Failed,
+    Fetched,
+    Known,
+    Listed,
+    Opened,
+    Report,
+    Scanned,
+    Searched,
+    Stood,
+)
 from inspector.tui.schedule import Schedule
 
 OFTEN = 0.1
@@ -29,7 +42,10 @@ REVISED = 1000
 ENTRIES = 1000
 """Entries of a folder that are watched."""
 
-OF_A_RUN = ("rows", "state", "near", "find", "index", "reopen", "scan", "export")
+PLACED = 50
+"""Problems that are shown in the timeline too; each costs a look at some twenty records."""
+
+OF_A_RUN = ("rows", "state", "near", "find", "index", "reopen", "scan", "damage", "export")
 
 
 class Loader:
@@ -39,8 +55,8 @@ class Loader:
         self._post = post
         self._plan = Schedule(
             asked=("open", "run", "follow", "rows", "state", "near", "find", "export"),
-            long=("index", "reopen", "find", "export", "scan"),
-            resting=("scan",),
+            long=("index", "reopen", "find", "export", "damage", "scan"),
+            resting=("damage", "scan"),
             failed=self._failed,
             ended=self._ended,
         )
@@ -91,6 +107,10 @@ class Loader:
     def touch(self) -> None:
         """A key was pressed: work that nobody waits for rests for a while."""
         self._plan.touch()
+
+    def hurry(self, on: bool) -> None:
+        """Somebody waits for the pass over all steps, or nobody does any more."""
+        self._plan.hurry(on)
 
     def close(self) -> None:
         """End the thread, and give it a moment to remove private copies."""
@@ -166,6 +186,19 @@ class Loader:
         self._definition = run.definition()
         self._post(Known(self._facts(done=True), revised))
         self._plan.begin("scan", self._scan(revised or 1))
+        self._plan.begin("damage", self._damage())
+
+    def _damage(self) -> Iterator[None]:
+        run = self._run
+        assert run is not None
+        before: dict[int, Problem] = {}
+        for problem in islice((one for one in run.problems() if one.severity == "error"), PLACED):
+            step = fetch.step_behind(run, problem.where)
+            if step is not None:
+                before.setdefault(step, problem)
+            yield
+        if before:
+            self._post(Damaged(before))
 
     def _scan(self, start: int) -> Iterator[None]:
         run = self._run
@@ -243,6 +276,7 @@ class Loader:
             self._adopt(run, self._run_id)
             self._post(Known(self._facts(done=True), revised=1))
             self._plan.begin("scan", self._scan(1))
+            self._plan.begin("damage", self._damage())
         if old:
             old.close()
 

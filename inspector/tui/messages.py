@@ -91,6 +91,13 @@ class Scanned(Report):
 
 
 @dataclass
+class Damaged(Report):
+    """Where records are missing: what is wrong, by the step behind it; behind the last one at last + 1."""
+
+    before: dict[int, Problem]
+
+
+@dataclass
 class Searched(Report):
     """How far the search is; at its end the step it found, or None."""
 

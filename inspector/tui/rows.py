@@ -7,7 +7,7 @@ strips, a scroll by one line one more. Nothing here measures or touches a line t
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import BindingType
@@ -25,6 +25,13 @@ KEPT = 512
 
 SIDEWAYS = 16
 """Cells of one step to the side."""
+
+
+class Drawn(NamedTuple):
+    """A line as it was drawn, and all that decided how."""
+
+    look: object
+    strip: Strip
 
 
 class Rows(ScrollView, can_focus=True):
@@ -66,32 +73,47 @@ class Rows(ScrollView, can_focus=True):
         self.cursor = 0
         self.shift = 0
         self.built = 0
-        self._strips: OrderedDict[int, Strip] = OrderedDict()
+        self._length = 0
+        self._strips: OrderedDict[int, Drawn] = OrderedDict()
 
     def on_mount(self) -> None:
         self._measure()
 
     def show(self, lines: Lines, cursor: int | None = None) -> None:
-        """Show other lines, with the cursor where it is or at `cursor`."""
-        self.lines = lines
-        self._strips.clear()
+        """Show other lines, with the cursor where it is or at `cursor`. Those in sight that look as they did
+        are not drawn again."""
+        before, top = self._strips, self.scroll_offset.y
+        self.lines, self._strips = lines, OrderedDict()
         self._measure()
-        self.move(self.cursor if cursor is None else cursor, tell=False)
-        self.refresh()
+        self.cursor = max(min(self.cursor if cursor is None else cursor, len(lines) - 1), 0)
+        self._reveal()
+        if self.scroll_offset.y != top:
+            return
+        for index in range(top, top + self.size.height):
+            drawn = before.get(index)
+            if drawn and index < len(lines) and drawn.look == self._look(index, lines[index]):
+                self._strips[index] = drawn
+            elif drawn or index < len(lines):
+                self.refresh_line(index)
 
     def grown(self) -> None:
-        """There are more lines, or fewer; those that were there did not change."""
+        """There may be more lines, or fewer; those that were there did not change."""
+        length, before = len(self.lines), self._length
+        if length == before:
+            return
         self._measure()
-        for index in [index for index in self._strips if index >= len(self.lines)]:
+        for index in [index for index in self._strips if index >= length]:
             del self._strips[index]
         self.move(self.cursor, tell=False)
-        self.refresh()
+        top = self.scroll_offset.y
+        for index in range(max(min(before, length), top), min(max(before, length), top + self.size.height)):
+            self.refresh_line(index)
 
     def changed(self, indices: Sequence[int] | None = None) -> None:
         """These lines changed (None: all of them); those in sight are drawn again."""
+        in_sight = self.in_sight
         for index in list(self._strips) if indices is None else indices:
             self._strips.pop(index, None)
-        in_sight = self.in_sight
         for index in in_sight if indices is None else indices:
             if index in in_sight:
                 self.refresh_line(index)
@@ -117,28 +139,31 @@ class Rows(ScrollView, can_focus=True):
         index = self.scroll_offset.y + y
         if index >= len(self.lines):
             return Strip.blank(self.size.width)
-        if index in self._strips:
-            self._strips.move_to_end(index)
-            return self._strips[index]
-        drawn = self._draw(index)
-        self.built += 1
-        self._strips[index] = drawn
-        while len(self._strips) > KEPT:
-            self._strips.popitem(last=False)
-        return drawn
+        if index not in self._strips:
+            self.built += 1
+            line = self.lines[index]
+            self._strips[index] = Drawn(self._look(index, line), self._draw(index, line))
+            while len(self._strips) > KEPT:
+                self._strips.popitem(last=False)
+        self._strips.move_to_end(index)
+        return self._strips[index].strip
 
-    def _draw(self, index: int) -> Strip:
-        line = self.lines[index]
+    def _look(self, index: int, line: Line) -> object:
+        """All that decides how a line is drawn."""
+        return line.spans, self.size.width, self.shift, index == self.cursor, self.has_focus
+
+    def _draw(self, index: int, line: Line) -> Strip:
         if index != self.cursor:
             mark, over = Span(" "), None
         else:
             mark, over = Span(">", "heading"), "selected" if self.has_focus else None
         left = strip(Line((mark,)), 1, over=over)
         body = strip(line, max(self.size.width - 1, 0), shift=self.shift, ascii=self.ascii, over=over)
-        return Strip.join([left, body])
+        return Strip.join([left, body]).simplify()
 
     def _measure(self) -> None:
-        self.virtual_size = Size(self.size.width, len(self.lines))
+        self._length = len(self.lines)
+        self.virtual_size = Size(self.size.width, self._length)
 
     def _reveal(self) -> None:
         top, height = self.scroll_offset.y, self.size.height

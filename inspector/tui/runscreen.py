@@ -15,7 +15,7 @@ from inspector.tui.header import header, rate
 from inspector.tui.keys import bindings, typing
 from inspector.tui.line import Line, plain
 from inspector.tui.loader import Loader
-from inspector.tui.messages import Exported, Failed, Fetched, Known, Scanned, Searched, Stood
+from inspector.tui.messages import Damaged, Exported, Failed, Fetched, Known, Scanned, Searched, Stood
 from inspector.tui.overview import OverviewBar
 from inspector.tui.pages import FilterPage, problems_page
 from inspector.tui.rows import Rows
@@ -73,7 +73,7 @@ class RunScreen(Screen[None]):
     def __init__(self, session: Session, loader: Loader) -> None:
         super().__init__()
         self.session, self.loader = session, loader
-        self.timeline = Timeline(session)
+        self.timeline = Timeline(session, self.go)
         self.pane = StatePane(id="state")
         self.footer = Footer("run", "state", "app")
         self.prompt = Prompt()
@@ -109,8 +109,8 @@ class RunScreen(Screen[None]):
         """Show where the session stands; `rows`: rows changed, `state`: so may the state."""
         self.timeline.sync(rows=rows)
         for bar in self.query(Bar):
-            if not isinstance(bar, Footer):
-                bar.refresh()
+            bar.update()
+        self.loader.hurry(self.session.waits_for_columns)
         if state:
             self.ask_state()
 
@@ -144,7 +144,7 @@ class RunScreen(Screen[None]):
         rows = list(self.session.fetched(report))
         if self.timeline.lay_out():
             self.timeline.changed()
-            self.query_one(Titles).refresh()
+            self.query_one(Titles).update()
         self.timeline.changed(rows)
         sight = self.timeline.in_sight
         around = range(sight.start - len(sight), sight.stop + len(sight))
@@ -156,10 +156,15 @@ class RunScreen(Screen[None]):
             self.ask_state()
 
     def scanned(self, report: Scanned) -> None:
-        self.sync(rows=self.session.scanned(report), state=False)
-        self.timeline.changed()
+        longest = self.session.columns.longest
+        rows = self.session.scanned(report)
+        self.sync(rows=rows or longest != self.session.columns.longest, state=False)
         if self.session.seeking:
             self.action_odd(self.session.seeking)
+
+    def damaged(self, report: Damaged) -> None:
+        self.session.damage = report.before
+        self.timeline.changed()
 
     def searched(self, report: Searched) -> None:
         before = self.session.cursor
@@ -185,10 +190,6 @@ class RunScreen(Screen[None]):
 
     def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
         self.loader.rows(event.ranges)
-
-    def on_rows_moved(self, event: Rows.Moved) -> None:
-        if event.rows is self.timeline:
-            self.go(self.session.seq(event.index))
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         if event.rows is self.timeline:
@@ -238,6 +239,7 @@ class RunScreen(Screen[None]):
             self.footer.key_pressed()
             self.go(found)
         elif self.session.seeking:
+            self.loader.hurry(True)
             self.footer.tell("looking for the next failed or open step …   Esc stops", "accent")
         else:
             self.footer.tell(f"no failed or open step {'after' if direction > 0 else 'before'} this one")

@@ -2,7 +2,8 @@
 
 What was *asked* for is done at once, and only the latest of each kind: a request that has been overtaken is
 never begun. *Long* work goes on in slices of a few milliseconds between requests. Long work that nobody
-waits for *rests* while keys are being pressed, because two busy threads share one interpreter.
+waits for *rests* while keys are being pressed, and between its slices, because two busy threads share one
+interpreter.
 """
 
 import threading
@@ -15,6 +16,9 @@ SLICE = 0.004
 
 REST = 0.3
 """Seconds without a key after which resting work goes on."""
+
+PAUSE = 0.002
+"""Seconds between two slices of resting work."""
 
 Job = Callable[[], None]
 
@@ -40,6 +44,7 @@ class Schedule:
         self._long: dict[str, Iterator[None]] = {}
         self._closed = False
         self._rest_until = 0.0
+        self._hurry = False
         self._regular: tuple[float, Job] | None = None
         self._due = 0.0
         self._thread = threading.Thread(target=self._loop, name="loader", daemon=True)
@@ -56,6 +61,12 @@ class Schedule:
     def touch(self) -> None:
         """A key was pressed: resting work rests for a while. From any thread."""
         self._rest_until = self.clock() + REST
+
+    def hurry(self, on: bool) -> None:
+        """Somebody waits for resting work: it goes on like any other, or again it does not. From any thread."""
+        with self._turn:
+            self._hurry = on
+            self._turn.notify()
 
     def close(self, wait: float) -> None:
         """End the thread, and wait for that for some seconds at most. From any other thread."""
@@ -105,7 +116,7 @@ class Schedule:
                     self._due = now + self._regular[0]
                     return "regular", self._regular[1]
                 for kind in self._kinds:
-                    if kind in self._long and (kind not in self._resting or self._rest_until <= now):
+                    if kind in self._long and (self._hurry or kind not in self._resting or self._rest_until <= now):
                         return kind, partial(self._advance, kind)
                 self._turn.wait(self._pause(now))
         return None
@@ -117,9 +128,15 @@ class Schedule:
         return max(min(waits) - now, 0.001) if waits else None
 
     def _advance(self, kind: str) -> None:
-        work, end = self._long[kind], self.clock() + SLICE
+        rests = kind in self._resting and not self._hurry
+        work, now = self._long[kind], self.clock()
+        end = now + (PAUSE if rests else SLICE)
         for _ in work:
-            if self._wanted or self._closed or self.clock() >= end:
+            if self._wanted or self._closed:
+                return
+            if self.clock() >= end:
+                if rests:
+                    self._rest_until = max(self._rest_until, self.clock() + PAUSE)
                 return
         if self._long.get(kind) is work:
             del self._long[kind]

@@ -73,7 +73,8 @@ class Row(Record, frozen=True, kw_only=True):
     found: str = ""
     marked: bool = False
     damage: Problem | None = None
-    """What is missing before the step."""
+    """What is missing before the step, or `behind` the last one."""
+    behind: bool = False
 
 
 class Session:
@@ -208,6 +209,11 @@ class Session:
         self.seeking = direction if waits and (found is None or direction < 0) else 0
         return None if self.seeking else found
 
+    @property
+    def waits_for_columns(self) -> bool:
+        """Whether something on the screen waits for the pass over all steps."""
+        return bool(self.seeking or self.filter) and len(self.columns) < self.last
+
     def choose(self, filter: Filter) -> None:
         """Show only the steps of a filter."""
         self.filter = filter
@@ -236,13 +242,15 @@ class Session:
         seq = self.seq(index)
         if seq in self._rows:
             self._rows.move_to_end(seq)
+        behind = self.damage.get(seq + 1) if seq == self.last else None
         return Row(
             seq=seq,
             timed=self._rows.get(seq),
             longest=self.columns.longest,
             found=self.text,
             marked=seq == self.marked,
-            damage=self.damage.get(seq),
+            damage=self.damage.get(seq) or behind,
+            behind=behind is not None and seq not in self.damage,
         )
 
     def heading(self) -> Heading | None:

@@ -1,6 +1,6 @@
 """The timeline: a row per step, however many there are, of which only those in sight are fetched."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -100,7 +100,9 @@ def _found(text: str, found: str, style: str) -> list[Span]:
 
 
 def _damage(row: Row) -> list[Span]:
-    return [Span(f"[damaged before this: {row.damage.where}] ", "problem")] if row.damage else []
+    if row.damage is None:
+        return []
+    return [Span(f"[damage {'behind' if row.behind else 'before'} this: {row.damage.where}] ", "problem")]
 
 
 class TimelineLines:
@@ -129,9 +131,10 @@ class Timeline(Rows):
 
         ranges: Sequence[tuple[int, int]]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, moved: Callable[[int], None]) -> None:
         super().__init__(id="timeline")
         self.session = session
+        self._moved = moved
         self._asking = False
         self.lay_out()
 
@@ -154,6 +157,13 @@ class Timeline(Rows):
             self.changed()
         self.grown()
         self.move(self.session.row_of(self.session.cursor), tell=False)
+
+    def move(self, index: int, *, tell: bool = True) -> None:
+        before = self.cursor
+        super().move(index, tell=False)
+        if tell and self.cursor != before:
+            # Called and not posted, so that all that a key changes is painted at once.
+            self._moved(self.session.seq(self.cursor))
 
     def on_resize(self, event: events.Resize) -> None:
         self.lay_out()
