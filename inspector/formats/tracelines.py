@@ -1,5 +1,6 @@
 """The lines of one of our own trace files: which is what, and the records that they are."""
 
+import contextlib
 import re
 import sys
 from array import array
@@ -16,6 +17,7 @@ from inspector.formats.jsontext import Place, Reading
 from inspector.formats.lines import Scan, line_at, line_end
 from inspector.model.records import RECORDS, JournalRecord, StepRecord
 from inspector.model.run import Problem, RawRecord, Step
+from inspector.model.text import HIDDEN
 from inspector.model.values import Value, clean_value, untag
 
 Kind = TypeVar("Kind", bound=JournalRecord)
@@ -31,6 +33,8 @@ SALVAGED, SALVAGES = 256 << 10, 8
 """Bytes of a damaged line up to which it is searched for whole records, and places where one is tried."""
 
 KIND = re.compile(rb'\s*\{\s*"record"\s*:\s*"([a-z]+)"')
+_ESCAPED = re.compile(rb'\\[ubfr]|"\$type"|[\x00-\x1f\x7f]')
+_WRITTEN = re.compile(rb'(?:"\s*:|[,\[])\s*(?:-?(?:\d+[.eE]|\d{16})|-0)')
 _before_end = itemgetter(-2)
 _quick = msgspec.json.Decoder(JournalRecord)
 
@@ -146,6 +150,9 @@ class TraceLines(LineRun):
 
     def decode(self, line: bytes, offset: int) -> JournalRecord:
         """The record of a line. Raises one of BROKEN."""
+        if not self.checked and plain(line):
+            with contextlib.suppress(msgspec.DecodeError, RecursionError):
+                return _quick.decode(line)
         value = self.value(line, offset)
         if b'"number"' in line:
             value = untag(value)
@@ -202,6 +209,14 @@ class TraceLines(LineRun):
                 offset += len(line)
         if scan.scanned < end and self.searched(rest := scan.rest()):
             yield visible(rest)
+
+
+def plain(line: bytes) -> bool:
+    """Whether the standard parser reads a line as the careful one does: nothing hidden is in it, and no number
+    that it would write otherwise. Says no when in doubt."""
+    if _ESCAPED.search(line) or _WRITTEN.search(line):
+        return False
+    return line.isascii() or not HIDDEN.search(line.decode(errors="surrogateescape"))
 
 
 def _whole(lines: list[bytes]) -> bool:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from inspector.errors import UnreadableError
 from inspector.formats import jsonlines, open_path, tracelines
 from inspector.formats.readers.trace import TraceRun
-from inspector.model.changes import change
+from inspector.formats.tracelines import plain
+from inspector.model.changes import Change, change
 from inspector.model.records import Checkpoint, End, StepRecord
 from inspector.model.run import Pending, RunError, RunLink, State, Usage
 from inspector.model.values import Number, to_json
@@ -125,6 +126,55 @@ def test_a_tag_that_holds_no_number_stays_a_tag(path: Path) -> None:
     state = run.state(0)
     assert state is not None
     assert state.values == values
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["1.50", "1E+2", "-0", "1e999", "NaN", "0.0"]).map(Number)
+    | st.text(alphabet='a,:"\\[{ 1.5\x1b\x85\u202eé', max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab\u202e", max_size=2), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(VALUES, st.sampled_from([b"", b" ", b"  "]))
+@settings(max_examples=200 * TIMES, deadline=None)
+def test_what_is_read_quickly_is_read_the_same(
+    tmp_path_factory: pytest.TempPathFactory, value: Any, space: bytes
+) -> None:
+    line = text([StepRecord(step=step(1), change=Change(values={"x": value, "y": 1}))])
+    line = line.replace(b'"y":1', b'"y":' + space + b"1").replace(b'"x":', b'"x":' + space, 1)
+    folder = tmp_path_factory.mktemp("plain")
+    found = []
+    for limit in (0, jsonlines.CHECKED):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(jsonlines, "CHECKED", limit)
+            run = opened(
+                folder / "run.jsonl", text([header(), Checkpoint(seq=0, state=State(step=0, values={}))]) + line
+            )
+            found.append((to_json(run.state(1)), run.steps(1, 2)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_plain"),
+    [
+        (b'{"at":"2026-11-29T10:00:00.25Z","n":[1,-2],"text":"a \\"b\\" \xc3\xa9"}', True),
+        (b'{"n":1.5}', False),
+        (b'{"n":[1, 2e3]}', False),
+        (b'{"n":-0}', False),
+        (b'{"n":12345678901234567}', False),
+        (b'{"text":"\\u001b"}', False),
+        (b'{"text":"\xe2\x80\xae"}', False),
+        (b'{"text":"\xff"}', False),
+        (b'{"$type":"number","text":"1e999"}', False),
+    ],
+)
+def test_plain_lines(line: bytes, is_plain: bool) -> None:
+    assert plain(line) == is_plain
 
 
 # what was under way
@@ -436,6 +486,17 @@ def test_hidden_characters_are_shown_everywhere(path: Path) -> None:
         assert "\x1b" not in str(shown)
         assert "\u202e" not in str(shown)
         assert "\\u202e" in str(shown)
+
+
+def test_a_run_without_a_machine_cannot_go_on(path: Path) -> None:
+    end = End(status="suspended", reason="approval")
+    run = opened(path, text(records(3, end=end)))
+    assert (run.resume().possible, run.resume().reasons) == (False, ("not_resumable",))
+    last = Checkpoint(seq=3, state=states(3)[3], machine={"phase": "tools"})
+    run = opened(path, text([*records(3, end=None), last, end]))
+    assert (run.resume().possible, run.resume().driver) == (True, "agent")
+    run = opened(path, text([*records(3, end=None), last, End(status="completed")]))
+    assert run.resume().reasons == ("terminal",)
 
 
 # the price

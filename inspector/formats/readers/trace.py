@@ -10,6 +10,7 @@ import msgspec
 from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.jsonlines import BROKEN
+from inspector.formats.lines import line_at
 from inspector.formats.memory import OneRun
 from inspector.formats.owner import lives
 from inspector.formats.reader import Probe, Reader
@@ -115,7 +116,13 @@ class TraceRun(TraceLines):
         if run.kind not in ("agent", "dataflow"):
             return Resume(reasons=("not_resumable",))
         reasons = {"completed": ("terminal",), "running": ("owned",)}.get(run.status, ())
+        if not reasons and self.indexed and not self._has_machine():
+            reasons = ("not_resumable",)
         return Resume(possible=not reasons, driver=run.kind, reasons=reasons)
+
+    def _has_machine(self) -> bool:
+        """Whether the last checkpoint holds what a machine needs to go on: an exported run has none."""
+        return bool(self.checkpoints) and b'"machine":' in line_at(self.file, self.checkpoints[-1])
 
     def state(self, step: int) -> State | None:
         if not 0 <= step <= len(self.starts):

@@ -1,0 +1,35 @@
+"""The examples are what the programs beside them make, and they open."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+from inspector.formats import open_path
+
+FOLDER = Path(__file__).parent.parent / "examples"
+
+
+def program(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_trace_is_what_its_program_makes() -> None:
+    made = program("make_trace")
+    assert (FOLDER / "trace.json").read_text() == made.written(made.refunds())
+
+
+def test_the_trace_has_something_to_step_through() -> None:
+    run = open_path(str(FOLDER / "trace.json")).open()
+    list(run.index())
+    state = run.state(len(run))
+    assert state is not None
+    assert state.pending is not None
+    assert (len(run), run.run().status, run.run().reason) == (15, "suspended", "approval")
+    assert [row.status for row in state.pending] == ["answered", "waiting", "waiting", "ready"]
+    assert [step.seq for step in run.steps(1, 16) if step.status == "failed"] == [4]
+    assert run.problems() == []
