@@ -62,7 +62,7 @@ class Probe:
     @cached_property
     def database(self) -> Database:
         """The SQLite file, from a private copy. Raises UnreadableError."""
-        return Database(self.path)
+        return Database(self.path, self.file)
 
     @cached_property
     def tables(self) -> dict[str, set[str]]:

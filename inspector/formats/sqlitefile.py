@@ -1,22 +1,28 @@
 """SQLite databases, looked at without touching them.
 
 Opening one in place can create `-wal` and `-shm`, fold a log that is evidence, or show an old state
-(`immutable` ignores the log). So main file, `-wal` and `-journal` are copied to a private folder and
-the copy is opened; a copy that was written to meanwhile is made again. Only a large database without
-a log is read in place, as `immutable`, which neither locks nor writes.
+(`immutable` ignores the log). So the files are copied to a private folder and the copy is opened (see
+`sqlitecopy`). Only a large database without a log, or one that cannot be copied anywhere, is read in
+place, as `immutable`, which neither locks nor writes. Of a damaged one, what can be read is put into a
+sound database first (see `sqlitesalvage`), so that no reader has to care.
 """
 
 import contextlib
 import os
 import shutil
 import sqlite3
+import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from inspector.errors import UnreadableError
+from inspector.formats.files import File
+from inspector.formats.sqlitecopy import Stamp, copy, logs, stamp
+from inspector.formats.sqlitesalvage import quoted, salvage
 from inspector.model.run import Problem
 from inspector.model.text import one_line
 
@@ -25,94 +31,107 @@ COPY_LIMIT = 1 << 30
 """Bytes up to which a database without a log is copied; above, it is read in place."""
 CHECK_LIMIT = 64 << 20
 """Bytes up to which the whole database is checked for damage at opening; above, only what is read."""
+CELL_LIMIT = 1 << 28
+"""Bytes of the longest cell that is read."""
 QUERY_SECONDS = 60.0
+OPEN_SECONDS = 5.0
+"""How long a database may be checked, and a damaged one read, at opening: damage can send SQLite in circles."""
+BATCH = 64
 
 
 class Database:
-    """A private view of a SQLite file. `tables` maps each ordinary table to its columns, in order.
-    Raises UnreadableError when nothing can be read of it."""
+    """A private view of a SQLite file. `tables` maps each ordinary table to its columns, in order, without
+    those that are computed. `file` is what was opened at `path`, for what can be read only once (stdin, a
+    pipe). Raises UnreadableError when nothing can be read of it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, file: File | None = None) -> None:
         self.path = path
-        self.label = one_line(os.path.basename(path) or path)
-        self.problems: list[Problem] = []
-        self._folder: str | None = None
-        self._stamp: tuple[object, ...] = ()
-        self._connection = self._connect()
-        try:
-            self.tables = self._tables()
-            self._check()
-        except sqlite3.Error as error:
-            self.close()
-            raise UnreadableError(path, f"a SQLite database that cannot be read: {error}") from error
+        self.label = one_line(file.label if file else os.path.basename(path) or path)
+        self._base = os.path.realpath(path)
+        self._file = None if file is None or os.path.isfile(self._base) else file
+        self._open()
 
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, one by one. Damage met on the way ends the rows and becomes a problem."""
-        self._deadline = time.monotonic() + QUERY_SECONDS
         try:
-            yield from self._connection.execute(query, parameters)
+            self._deadline = time.monotonic() + QUERY_SECONDS
+            cursor = self._connection.execute(query, parameters)
+            while batch := cursor.fetchmany(BATCH):
+                yield from batch
+                self._deadline = time.monotonic() + QUERY_SECONDS
         except (sqlite3.Error, OverflowError, MemoryError) as error:
-            self._note(f"rows cannot be read: {error}")
+            self._note(f"rows cannot be read: {error or type(error).__name__}")
 
     def changed(self) -> bool:
         """Whether the files are no longer what was copied."""
-        return _stamp(self.path) != self._stamp
+        return self._file is None and stamp(self._base) != self._stamp
+
+    def refresh(self) -> bool:
+        """Looks at the files anew when they have changed; True when they had. When they cannot be read
+        any more, what was read before stays."""
+        if not self.changed():
+            return False
+        before = dict(self.__dict__)
+        try:
+            self._open()
+        except UnreadableError:
+            self.__dict__.update(before)
+            return False
+        before["_connection"].close()
+        before["_remove"]()
+        return True
 
     def close(self) -> None:
+        """Gives back the copy."""
         if hasattr(self, "_connection"):
             self._connection.close()
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        self._remove()
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        logs = [suffix for suffix in ("-wal", "-journal") if _size(self.path + suffix)]
+    def _open(self) -> None:
+        self.problems: list[Problem] = []
+        self._deadline = time.monotonic() + OPEN_SECONDS
+        self._remove: Any = lambda: None
         try:
-            if logs or _size(self.path) <= COPY_LIMIT:
-                self._folder = tempfile.mkdtemp(prefix="runinspect-")
-                name = self._copy(logs)
-                mode = "mode=rw" if logs else "mode=ro&immutable=1"
-            else:
-                self._stamp, name, mode = _stamp(self.path), self.path, "mode=ro&immutable=1"
-            connection = sqlite3.connect(
-                f"{Path(os.path.abspath(name)).as_uri()}?{mode}",
-                uri=True,
-                check_same_thread=False,
-                isolation_level=None,
-            )
-        except (OSError, sqlite3.Error, ValueError) as error:
+            self._connection = self._connect()
+            self.tables = self._tables()
+            self._check()
+        except (OSError, sqlite3.Error, ValueError, MemoryError) as error:
             self.close()
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise UnreadableError(self.path, f"cannot be copied for reading: {reason}") from error
-        # A schema is code of a kind: no function it names may run, no view or trigger is asked for.
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-        connection.text_factory = lambda raw: raw.decode(errors="backslashreplace")
-        self._deadline = time.monotonic() + QUERY_SECONDS
-        connection.set_progress_handler(lambda: time.monotonic() > self._deadline, 100_000)
-        return connection
+            raise UnreadableError(self.path, f"a SQLite database that cannot be read: {reason}") from error
+        except UnreadableError:
+            self.close()
+            raise
+        if sys.platform == "linux":
+            # Everything is open by now: what has no name cannot be left behind, even by a kill.
+            self._remove()
 
-    def _copy(self, logs: list[str]) -> str:
-        assert self._folder
-        target = os.path.join(self._folder, "copy.db")
-        for attempt in range(5):
-            self._stamp = _stamp(self.path)
-            for suffix in ["", *logs]:
-                shutil.copyfile(self.path + suffix, target + suffix)
-                os.chmod(target + suffix, 0o600)
-            if _stamp(self.path) == self._stamp:
-                return target
-            time.sleep(0.05 * (attempt + 1))
-        self._note("is being written to: this is a copy made while it changed")
-        return target
+    def _connect(self) -> sqlite3.Connection:
+        self._stamp: Stamp = stamp(self._base)
+        path, mode = self._base, "mode=ro&immutable=1"
+        alone = self._file is None and not logs(self._base)
+        if not alone or os.path.getsize(self._base) <= COPY_LIMIT:
+            try:
+                folder = tempfile.mkdtemp(prefix="runinspect-")
+            except OSError:
+                if not alone:
+                    raise
+            else:
+                self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+                copied = copy(self._base, folder, self._note, self._file)
+                path, self._stamp = copied.path, copied.stamp
+                mode = "mode=rw" if copied.has_log else mode
+        return _guarded(path, mode, lambda: time.monotonic() > self._deadline)
 
     def _tables(self) -> dict[str, list[str]]:
+        # A real table's text begins so, whoever wrote it; a view or a virtual table would run code.
         names = self._connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' LIMIT 1000"
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 "
+            "AND sql LIKE 'CREATE TABLE %' LIMIT 1000"
         ).fetchall()
         return {
             name: [row[1] for row in self._connection.execute("SELECT * FROM pragma_table_info(?)", (name,))]
@@ -121,37 +140,49 @@ class Database:
         }
 
     def _check(self) -> None:
-        if _size(self.path) > CHECK_LIMIT:
+        cut = bool(self.problems)
+        if not cut and os.path.exists(self._base) and os.path.getsize(self._base) > CHECK_LIMIT:
             return
         try:
-            found = [str(row[0]) for row in self._connection.execute("PRAGMA quick_check(5)")]
+            rows = self._connection.execute("PRAGMA quick_check(5)")
+            found = [line for row in rows for line in str(row[0]).splitlines() if not line.startswith("***")]
         except sqlite3.Error as error:
-            found = [str(error)]
-        if found != ["ok"]:
-            self._note("damaged: " + "; ".join(found))
+            overdue = error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT
+            found = ["ok"] if overdue else [str(error)]
+        if found == ["ok"]:
+            return
+        self._note("damaged: " + "; ".join(found))
+        self._deadline = time.monotonic() + OPEN_SECONDS
+        damaged, self._connection = self._connection, salvage(self._connection, self.tables, self._note)
+        damaged.close()
+        _limit(self._connection, lambda: time.monotonic() > self._deadline)
 
     def _note(self, message: str) -> None:
-        self.problems.append(Problem(severity="error", where=self.label, message=one_line(message)))
+        problem = Problem(severity="error", where=self.label, message=one_line(message))
+        if problem not in self.problems:
+            self.problems.append(problem)
 
 
-def _size(path: str) -> int:
+def _guarded(path: str, mode: str, overdue: Any) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{Path(path).as_uri()}?{mode}", uri=True, check_same_thread=False, isolation_level=None
+    )
     try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
+        # A schema is code of a kind: no function it names may run, no view or trigger is asked for.
+        for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "ignore_check_constraints = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    _limit(connection, overdue)
+    return connection
 
 
-def _stamp(path: str) -> tuple[object, ...]:
-    stamps: list[object] = []
-    for suffix in ("", "-wal", "-journal"):
-        try:
-            found = os.stat(path + suffix)
-            stamps.append((found.st_ino, found.st_size, found.st_mtime_ns))
-        except OSError:
-            stamps.append(None)
-    return tuple(stamps)
+def _limit(connection: sqlite3.Connection, overdue: Any) -> None:
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, CELL_LIMIT)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.text_factory = lambda raw: raw.decode(errors="backslashreplace")
+    connection.set_progress_handler(overdue, 100_000)
 
 
-def quoted(name: str) -> str:
-    """A table or column name for use in a query."""
-    return '"' + name.replace('"', '""') + '"'
+__all__ = ["MAGIC", "Database", "quoted"]
