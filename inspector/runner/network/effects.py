@@ -1,0 +1,52 @@
+"""What a network asks for, and when it is over: the dataflow machine as the drive loop sees it."""
+
+from typing import ClassVar
+
+import msgspec
+
+from inspector.dataflow.machine import Firing, NetworkRun
+from inspector.model.run import RunError
+from inspector.runner.effects import Busy, Effect
+
+
+class Fire(Effect, frozen=True):
+    """Run the body of this firing, which has begun."""
+
+    exclusive: ClassVar[bool] = False
+    firing: Firing
+
+
+class Decide(Effect, frozen=True):
+    """Carry out this control node."""
+
+    firing: Firing
+
+
+class Rest(Effect, frozen=True):
+    """Nothing can begin, and nothing is under way."""
+
+    ending: ClassVar[bool] = True
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A firing that failed; `ambiguous`: it was given up while it ran, so it may have had its effects."""
+
+    firing: Firing
+    error: RunError
+    ambiguous: bool = False
+
+
+class NetworkMachine:
+    """Asks for firings, up to `workers` at a time, until one fails; then it lets what is under way end."""
+
+    def __init__(self, run: NetworkRun, workers: int) -> None:
+        self.run, self.workers = run, workers
+        self.failures: list[Failure] = []
+
+    def next(self) -> Effect:
+        """What is to be done now."""
+        if not self.failures and len(self.run.flying) < self.workers:
+            for firing in self.run.ready(1):
+                self.run.begin(firing)
+                return Decide(firing) if firing.node.actor is None else Fire(firing)
+        return Busy() if self.run.flying else Rest()

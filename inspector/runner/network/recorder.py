@@ -1,0 +1,111 @@
+"""Writing the journal of a network as it runs.
+
+A firing is written started before its body runs, and as a step with all that it changed once it is committed; a
+failed one is written failed. So the last checkpoint and the steps behind it are the run, whenever the process
+ends, and a firing that is started and no more may have had its effects.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from inspector.dataflow.machine import Committed, Firing, NetworkRun
+from inspector.journal import Journal
+from inspector.model.records import Checkpoint, Decision, End, Header, JournalRecord, Operation, StepRecord
+from inspector.model.run import Definition, RunError, RunLink, RunStatus
+from inspector.model.values import Value
+from inspector.runner.network.bodies import idempotency_key
+from inspector.runner.recorder import now, program
+
+STEPS_BETWEEN = 256
+"""The least number of steps between two checkpoints. With each the distance grows by half, so that checkpoints of
+a long run take a small part of its journal, and going to a step stays bounded by its distance."""
+
+
+class NetworkRecorder:
+    """The journal of one run of a network; `steps` counts those of this process. Without a journal nothing is
+    written."""
+
+    def __init__(self, journal: Journal | None, run: NetworkRun, origin: str, clock: Callable[[], str] = now) -> None:
+        self.journal, self.run, self.origin, self.clock = journal, run, origin, clock
+        self.steps = 0
+        self._distance = STEPS_BETWEEN
+        self._next = STEPS_BETWEEN
+
+    def write(self, record: JournalRecord, *, durable: bool = False) -> None:
+        """Add a record, if there is a journal."""
+        if self.journal is not None:
+            self.journal.append(record, durable=durable)
+
+    def header(
+        self, run_id: str, definition: Definition, inputs: Value, resumed_from: RunLink | None, source: str | None
+    ) -> None:
+        """The first record, and the state before the first step."""
+        if self.journal is None:
+            return
+        self.write(
+            Header(
+                id=run_id,
+                name=self.run.plan.name,
+                kind="dataflow",
+                started=self.clock(),
+                resumed_from=resumed_from,
+                definition=definition,
+                program=program(),
+                input=inputs,
+                source=source,
+            )
+        )
+        self.checkpoint("start")
+
+    def operation(self, firing: Firing, status: Any, error: RunError | None = None) -> None:
+        """A firing's body begins, has ended, has failed, or was given up."""
+        if self.journal is None:
+            return
+        actor = firing.node.actor
+        began = status == "started"
+        self.write(
+            Operation(
+                id=firing.id,
+                seq=self.run.seq + 1,
+                kind="firing",
+                name=firing.node.name,
+                status=status,
+                at=self.clock(),
+                call_id=firing.id,
+                idempotency=actor.idempotency if actor and began else None,
+                idempotency_key=idempotency_key(self.origin, firing) if began else None,
+                error=error,
+            )
+        )
+
+    def step(self, done: Committed) -> None:
+        """A firing was committed."""
+        self.steps += 1
+        if self.journal is None:
+            return
+        self.write(StepRecord(step=done.step, change=done.change))
+        if self.steps >= self._next:
+            self._distance += self._distance // 2
+            self._next = self.steps + self._distance
+            self.checkpoint(None)
+
+    def decision(self, what: str, subject: str | None, value: Value, reason: str | None) -> None:
+        """What somebody decided."""
+        if self.journal is not None:
+            who = program().user
+            self.write(Decision(what=what, subject=subject, value=value, reason=reason, who=who, at=self.clock()))
+
+    def checkpoint(self, reason: str | None) -> None:
+        """The whole state now; with a reason, it would survive the loss of power."""
+        if self.journal is not None:
+            machine = {"origin": self.origin, **self.run.machine()}
+            record = Checkpoint(
+                seq=self.run.seq, state=self.run.state(), at=self.clock(), reason=reason, machine=machine
+            )
+            self.write(record, durable=reason is not None)
+
+    def end(self, status: RunStatus, reason: str | None, error: RunError | None, output: Value) -> None:
+        """How the run ended; nothing follows."""
+        if self.journal is not None:
+            self.checkpoint(reason or status)
+            self.write(End(status=status, reason=reason, at=self.clock(), error=error, output=output), durable=True)

@@ -1,0 +1,51 @@
+"""Why a network came to rest: what is left in its queues, and what each node that holds some waits for."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from inspector.dataflow.machine import NetworkRun
+from inspector.dataflow.network import Node
+
+
+class Leftover(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens that nobody took: how many in which queue, and why, in words. `kind`: `starved` (another input port
+    has none), `refused` (no guard accepts what stands in front), `deadlock` (an output queue is full and its
+    reader waits too)."""
+
+    queue: str
+    count: int
+    node: str
+    kind: str
+    why: str
+
+
+def leftovers(run: NetworkRun) -> list[Leftover]:
+    """The leftover tokens of a run that is at rest, queue by queue; those of its outputs are its results."""
+    return list(_leftovers(run))
+
+
+def _leftovers(run: NetworkRun) -> Iterator[Leftover]:
+    for link, queue in zip(run.plan.links, run.state().queues or (), strict=True):
+        if not queue.size or link.target is None:
+            continue
+        node = run.plan.nodes[link.target]
+        kind, why = _why(run, node)
+        name = "/".join((*link.scope, link.id))
+        yield Leftover(queue=name, count=queue.size, node=node.name, kind=kind, why=why)
+
+
+def _why(run: NetworkRun, node: Node) -> tuple[str, str]:
+    sizes = [queue.size or 0 for queue in run.state().queues or ()]
+    full = [
+        run.plan.links[number].id
+        for numbers in node.writes.values()
+        for number in numbers
+        if (room := run.plan.links[number].capacity) is not None and sizes[number] >= room
+    ]
+    if full:
+        return "deadlock", f"{', '.join(full)} is full"
+    empty = [port for port, numbers in node.reads.items() if not any(sizes[number] for number in numbers)]
+    if empty:
+        return "starved", f"no token at the input port {', '.join(empty)}"
+    return "refused", "no action accepts the tokens in front"

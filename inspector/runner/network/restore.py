@@ -1,0 +1,162 @@
+"""From a trace back to a run of a network: the last checkpoint before the step, and the changes of the steps behind
+it. What was completed is restored, never run again."""
+
+import json
+
+import msgspec
+
+from inspector.dataflow.codec import Values
+from inspector.dataflow.machine import NetworkRun
+from inspector.dataflow.network import Plan
+from inspector.errors import UnreadableError
+from inspector.model.records import FORMAT, Header, Operation, StepRecord
+from inspector.model.run import State
+from inspector.model.values import Number, Value, decimal, integer
+from inspector.runner.errors import ResumeRefused
+
+_decode = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number).decode
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True):
+    """A firing that the trace tells of and that is not part of the restored state: `seq` its step (None: it was
+    begun, and no end of it is recorded)."""
+
+    id: str
+    name: str
+    seq: int | None = None
+
+
+class SavedNetwork(msgspec.Struct, kw_only=True):
+    """A run of a network in a trace, at a step of it. `later` are the firings completed behind the step, `open`
+    those that were begun and may have happened (told only of the last step); `origin` is the id of the run that it
+    began as."""
+
+    header: Header
+    path: str
+    step: int
+    last: int
+    state: State
+    machine: Value
+    changes: list[StepRecord]
+    later: list[Happened]
+    open: list[Happened]
+    status: str | None = None
+
+    @property
+    def origin(self) -> str:
+        return str(self.machine["origin"])
+
+    def restore(self, plan: Plan, values: Values | None = None) -> NetworkRun:
+        """The run as it was after the step, its own steps numbered from 1 again. Raises ResumeRefused when it does
+        not fit the plan."""
+        try:
+            state = msgspec.structs.replace(self.state, step=0)
+            run = NetworkRun.restore(plan, state, self.machine, values)
+            for record in self.changes:
+                run.replay(record.change)
+            return NetworkRun.restore(plan, msgspec.structs.replace(run.state(), step=0), run.machine(), values)
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise ResumeRefused(self.path, "graph_changed", str(error)) from error
+
+
+def load(path: str, step: int | None = None) -> SavedNetwork:
+    """The run in a trace, after `step` (None: as far as it came). Raises UnreadableError, and ResumeRefused for a step
+    that is not there. Costs reading the file, decoding what stands behind the last checkpoint before the step, and
+    a look at the name of each step."""
+    try:
+        with open(path, "rb") as file:
+            lines = [line for line in file.read().split(b"\n") if line.strip()]
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    header = _header(path, lines[0] if lines else b"")
+    seqs = [number for number, line in enumerate(lines) if line.startswith(b'{"record":"step"')]
+    while seqs and _whole(lines[seqs[-1]]) is None:
+        seqs.pop()  # torn: it never happened
+    last = len(seqs)
+    if step is not None and not 0 <= step <= last:
+        raise ResumeRefused(path, "step_not_resumable", f"its steps are 0 to {last}")
+    at = last if step is None else step
+    end = seqs[at] if at < last else len(lines)
+    base, checkpoint = _checkpoint(path, lines, end, at)
+    changes = [msgspec.convert(_decode(lines[number].decode()), StepRecord) for number in seqs if base < number < end]
+    later = [_named(lines[number]) for number in seqs[at:]]
+    return SavedNetwork(
+        header=header,
+        path=path,
+        step=at,
+        last=last,
+        state=msgspec.convert(checkpoint["state"], State),
+        machine=checkpoint["machine"],
+        changes=changes,
+        later=later,
+        open=_open(lines, base) if at == last else [],
+        status=_status(lines[-1]),
+    )
+
+
+def _header(path: str, line: bytes) -> Header:
+    value = _whole(line)
+    if value is None or value.get("record") != "header":
+        raise UnreadableError(path, "does not begin with a header: no trace of ours")
+    if value.get("format") != FORMAT:
+        reason = f"the trace has the format {value.get('format')!r}; this program knows {FORMAT}"
+        raise ResumeRefused(path, "version_unsupported", reason)
+    if value.get("kind") != "dataflow":
+        raise ResumeRefused(path, "other_run", f"the trace is of a run of the kind {value.get('kind')!r}, no network's")
+    try:
+        return msgspec.convert(value, Header)
+    except msgspec.ValidationError as error:
+        raise UnreadableError(path, f"has a damaged header: {error}") from error
+
+
+def _checkpoint(path: str, lines: list[bytes], end: int, step: int) -> tuple[int, dict[str, Value]]:
+    for number in range(end - 1, 0, -1):
+        if lines[number].startswith(b'{"record":"checkpoint"'):
+            value = _whole(lines[number])
+            if value is not None and value.get("seq", step + 1) <= step and isinstance(value.get("machine"), dict):
+                return number, value
+    raise ResumeRefused(path, "step_not_resumable", f"there is no checkpoint at or before step {step}")
+
+
+def _named(line: bytes) -> Happened:
+    step = msgspec.json.decode(line, type=_StepLine).step
+    return Happened(id="", name=step.name, seq=step.seq)
+
+
+class _Name(msgspec.Struct):
+    seq: int
+    name: str
+
+
+class _StepLine(msgspec.Struct):
+    step: _Name
+
+
+def _open(lines: list[bytes], base: int) -> list[Happened]:
+    """The firings that are begun and not ended. One that was begun before a checkpoint is pending in it."""
+    found: dict[str, Happened] = {}
+    for line in lines:
+        if not line.startswith(b'{"record":"operation"'):
+            continue
+        value = _whole(line)
+        if value is None:
+            continue
+        operation = msgspec.convert(value, Operation)
+        if operation.status == "started" or operation.status == "ambiguous":
+            found[operation.id] = Happened(id=operation.id, name=operation.name)
+        else:
+            found.pop(operation.id, None)
+    return list(found.values())
+
+
+def _status(line: bytes) -> str | None:
+    value = _whole(line) if line.startswith(b'{"record":"end"') else None
+    return str(value["status"]) if value and "status" in value else None
+
+
+def _whole(line: bytes) -> dict[str, Value] | None:
+    try:
+        value = _decode(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
