@@ -90,7 +90,7 @@ class Spans:
             end = _quick(self._view, begin)
             if end is None:
                 return self._careful(begin)
-            return max(self.text.rfind(b"]", begin, end), self.text.rfind(b"}", begin, end)) + 1, True
+            return self.text.rfind(b"]" if first == b"[" else b"}", begin, end) + 1, True
         match = (_STRING if first == b'"' else _WORD).match(self.text, begin)
         if match is not None:
             return match.end(), True
