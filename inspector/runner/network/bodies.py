@@ -1,4 +1,8 @@
-"""Running the body of a firing: an async function here, any other in a thread, so that none holds up the loop."""
+"""Running the body of a firing: an async function in the loop, any other in a thread, so that none holds up another.
+
+A run with one worker has no other firing to hold up, and a change of threads costs more than most bodies: there a
+body without a timeout runs where the loop runs.
+"""
 
 import asyncio
 import hashlib
@@ -46,8 +50,9 @@ def idempotency_key(run_id: str, firing: Firing) -> str:
     return "idem_" + hashlib.sha256(f"{run_id}\0{firing.id}".encode()).hexdigest()[:32]
 
 
-async def fire(run: NetworkRun, firing: Firing, context: FiringContext) -> Outcome:
-    """Run the body. Raises what it raises, TimeoutError, and Unsavable for a token that cannot be saved."""
+async def fire(run: NetworkRun, firing: Firing, context: FiringContext, *, alone: bool) -> Outcome:
+    """Run the body; `alone`: the run has one worker. Raises what the body raises, TimeoutError, and Unsavable for a
+    token that cannot be saved."""
     actor, action = firing.node.actor, firing.action
     assert actor is not None
     assert action is not None
@@ -57,7 +62,7 @@ async def fire(run: NetworkRun, firing: Firing, context: FiringContext) -> Outco
     if action.wants_context:
         arguments["context"] = context
     async with asyncio.timeout(actor.timeout):
-        tokens = await _tokens(actor, body, arguments)
+        tokens = await _tokens(actor, body, arguments, inline=alone and actor.timeout is None)
     puts = [(port, _saved(run, firing, port, token)) for port, token in tokens]
     state = {
         name: run.values.encode(value, f"{firing.node.name}.{name}") for name, value in actor.state_of(instance).items()
@@ -65,11 +70,13 @@ async def fire(run: NetworkRun, firing: Firing, context: FiringContext) -> Outco
     return Outcome(puts, state, context.changes)
 
 
-async def _tokens(actor: Any, body: Any, arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
+async def _tokens(actor: Any, body: Any, arguments: Mapping[str, Any], *, inline: bool) -> list[tuple[str, Any]]:
     if inspect.isasyncgenfunction(body):
         return [pair async for item in body(**arguments) for pair in actor.tokens(item)]
     if inspect.iscoroutinefunction(body):
         return list(actor.tokens(await body(**arguments)))
+    if inline:
+        return list(actor.tokens(body(**arguments)))
     # A generator runs where it is iterated, so the whole of it goes to the thread.
     return await asyncio.to_thread(lambda: list(actor.tokens(body(**arguments))))
 

@@ -296,7 +296,8 @@ class Driven:
         self._note("operation", firing, status="started")
         started = self.recorder.clock()
         try:
-            outcome = await fire(self.run, firing, FiringContext(self.run, firing, self.origin))
+            context = FiringContext(self.run, firing, self.origin)
+            outcome = await fire(self.run, firing, context, alone=self.machine.workers == 1)
         except asyncio.CancelledError:
             self._give_up(firing)
             raise
