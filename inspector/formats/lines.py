@@ -20,13 +20,15 @@ PEEK = 4 << 10
 
 class Scan:
     """A walk over the finished lines of a file that may grow, from the line at `begin` on. `scanned` is where
-    the next line begins, `passed` how many lines were walked over. What `head` holds is not read again."""
+    the next line begins, `passed` how many lines were walked over. What `head` holds is not read again. Of a
+    line longer than `cut` only some bytes of its beginning and its last two come out, and it comes alone."""
 
-    def __init__(self, file: File, head: bytes = b"", begin: int | None = None) -> None:
+    def __init__(self, file: File, head: bytes = b"", begin: int | None = None, cut: int | None = None) -> None:
         self.file = file
         self.scanned = file.start if begin is None else begin
         self.passed = 0
         self._head = head
+        self._cut = cut
         # One mark a batch: from the nearest one, a line's number is counted.
         self._marks = array("Q", [self.scanned])
         self._numbers = array("Q", [0])
@@ -36,24 +38,35 @@ class Scan:
         `size` bytes, more where one line is longer."""
         want = size
         while self.scanned < self.file.size:
-            piece, self._head = self._head or self.file.read(self.scanned, want), b""
+            begin = self.scanned
+            piece, self._head = self._head or self.file.read(begin, want), b""
             lines = io.BytesIO(piece).readlines()
-            cut = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+            rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+            end = begin + len(piece) - len(rest)
             if not lines:
-                if not cut or self.scanned + len(cut) >= self.file.size:
+                if not rest or begin + len(rest) >= self.file.size:
                     return
-                want = max(2 * len(cut), size)
-                continue
-            begin, want = self.scanned, size
-            self.scanned += len(piece) - len(cut)
+                want = max(2 * len(rest), size)
+                if self._cut is None or want <= self._cut:
+                    continue
+                end = line_end(self.file, begin)
+                if self.file.read(end - 1, 1) != b"\n":
+                    return
+                lines = [rest[:PEEK] + self.file.read(end - 2, 2)]
+            want = size
+            self.scanned = end
             self.passed += len(lines)
             self._marks.append(self.scanned)
             self._numbers.append(self.passed)
             yield lines, begin
 
     def rest(self) -> bytes:
-        """What stands behind the last finished line."""
-        return self.file.read(self.scanned, self.file.size - self.scanned)
+        """What stands behind the last finished line; of more than `cut` bytes, some of the beginning and the
+        last two."""
+        length = self.file.size - self.scanned
+        if self._cut is None or length <= self._cut:
+            return self.file.read(self.scanned, length)
+        return self.file.read(self.scanned, PEEK) + self.file.read(self.file.size - 2, 2)
 
     def number(self, offset: int) -> int:
         """The number, from 0, of the line that holds a byte that was scanned. Reads about a batch."""

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 import msgspec
 
-from inspector.formats.jsonlines import BROKEN, LineRun, visible
+from inspector.formats.jsonlines import LineRun
 from inspector.formats.jsontext import Place, Reading
+from inspector.formats.linefile import BROKEN, visible
 from inspector.formats.lines import Scan, line_at, line_end
 from inspector.model.records import RECORDS, JournalRecord, StepRecord
 from inspector.model.run import Problem, RawRecord, Step

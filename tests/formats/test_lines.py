@@ -95,6 +95,18 @@ def test_a_long_line_is_not_read_over_and_over(tmp_path: Path, monkeypatch: pyte
     assert sum(total) <= 3 * source.size
 
 
+def test_a_long_line_may_be_cut(tmp_path: Path) -> None:
+    long = b"{" + b"x" * 50_000 + b"}"
+    source = file(tmp_path, b"short\n" + long + b"\nother\n" + long)
+    scan = Scan(source, cut=8192)
+    found = [(line, begin) for lines, begin in scan.batches(100) for line in lines]
+    assert [(line[:2], line[-2:]) for line, _ in found] == [(b"sh", b"t\n"), (b"{x", b"}\n"), (b"ot", b"r\n")]
+    assert [begin for _, begin in found] == [0, 6, 6 + len(long) + 1]
+    assert all(len(line) <= 8192 for line, _ in found)
+    assert (scan.rest()[:2], scan.rest()[-2:], len(scan.rest()) < 8192) == (b"{x", b"x}", True)
+    assert scan.number(source.size - 1) == 3
+
+
 @pytest.mark.parametrize("length", [1, 5, 6, 100, 1 << 20])
 def test_line_at(tmp_path: Path, length: int) -> None:
     source = file(tmp_path, b"first\nsecond\r\n" + b"z" * 9000 + b"\nlast")

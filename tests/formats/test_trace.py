@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.errors import UnreadableError
-from inspector.formats import jsonlines, open_path, tracelines
+from inspector.formats import linefile, open_path, tracelines
 from inspector.formats.readers.trace import TraceRun
 from inspector.formats.tracelines import plain
 from inspector.model.changes import Change, change
@@ -36,7 +36,7 @@ def opened(path: Path, data: bytes, *, index: bool = True) -> TraceRun:
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Runs a test as for a small file and as for a large one, which is indexed without decoding."""
     if request.param == "large":
-        monkeypatch.setattr(jsonlines, "CHECKED", 0)
+        monkeypatch.setattr(linefile, "CHECKED", 0)
     return str(request.param)
 
 
@@ -141,7 +141,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES, st.sampled_from([b"", b" ", b"  "]))
-@settings(max_examples=200 * TIMES, deadline=None)
+@settings(max_examples=100 * TIMES, deadline=None)
 def test_what_is_read_quickly_is_read_the_same(
     tmp_path_factory: pytest.TempPathFactory, value: Any, space: bytes
 ) -> None:
@@ -149,9 +149,9 @@ def test_what_is_read_quickly_is_read_the_same(
     line = line.replace(b'"y":1', b'"y":' + space + b"1").replace(b'"x":', b'"x":' + space, 1)
     folder = tmp_path_factory.mktemp("plain")
     found = []
-    for limit in (0, jsonlines.CHECKED):
+    for limit in (0, linefile.CHECKED):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(jsonlines, "CHECKED", limit)
+            patch.setattr(linefile, "CHECKED", limit)
             run = opened(
                 folder / "run.jsonl", text([header(), Checkpoint(seq=0, state=State(step=0, values={}))]) + line
             )
@@ -355,7 +355,7 @@ def test_a_second_run_in_the_file_is_not_mixed_in(path: Path, size: str) -> None
 def test_many_damaged_lines_are_counted(path: Path) -> None:
     run = opened(path, text(records(3)) + b"{]\n" * 3000)
     assert len(run) == 3
-    assert len(run.problems()) == jsonlines.LISTED + 1
+    assert len(run.problems()) == linefile.LISTED + 1
     assert "2000 more" in run.problems()[-1].message
 
 
@@ -525,7 +525,7 @@ def test_what_is_read_before_the_first_rows(path: Path, monkeypatch: pytest.Monk
     long = "x" * 200
     line = text([StepRecord(step=step(1, summary=long))])
     path.write_bytes(text([header()]) + b"".join(line.replace(b":1,", b":%d," % seq, 1) for seq in range(1, 60_001)))
-    assert path.stat().st_size > jsonlines.CHECKED
+    assert path.stat().st_size > linefile.CHECKED
     total = [0]
     pread = os.pread
 
@@ -551,7 +551,7 @@ def test_a_page_decodes_its_rows_once(path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_index_keeps_eight_bytes_a_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonlines, "CHECKED", 0)
+    monkeypatch.setattr(linefile, "CHECKED", 0)
     monkeypatch.setattr(tracelines, "PLENTY", 100)
     run = opened(path, text(records(400, every=1)), index=False)
     counted = Counted(run, monkeypatch)

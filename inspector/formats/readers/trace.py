@@ -9,7 +9,7 @@ import msgspec
 
 from inspector.errors import UnreadableError
 from inspector.formats.files import File
-from inspector.formats.jsonlines import BROKEN
+from inspector.formats.linefile import BROKEN
 from inspector.formats.lines import line_at
 from inspector.formats.memory import OneRun
 from inspector.formats.owner import lives
