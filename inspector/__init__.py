@@ -1,3 +1,71 @@
-"""runinspect: look at runs of agents and dataflow networks, and resume them."""
+"""runinspect: look at runs of agents and dataflow networks, and resume them.
+
+The names of the library are loaded when they are asked for, so that the command starts quickly.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+_WHERE = {
+    "runner.agent": ("Agent",),
+    "runner.drive": ("Control",),
+    "runner.errors": ("ModelError", "RequestError", "ResumeRefused", "RunClosed", "RunFailed", "RunnerError"),
+    "runner.hooks": ("Hook",),
+    "runner.leg": ("Retries", "Telemetry"),
+    "runner.machine": ("AgentRun",),
+    "runner.mcp": ("MCPServer",),
+    "runner.memory": ("FileMemory", "InMemory", "Memory"),
+    "runner.messages": ("Call", "Media", "Message", "ModelTurn", "Reasoning", "Result", "Text", "Usage"),
+    "runner.models": ("Model", "ModelRequest", "ScriptedModel"),
+    "runner.providers": ("openai_model",),
+    "runner.result": ("PendingCall", "RunResult"),
+    "runner.tools": ("ToolContext", "ToolError", "ToolRefused", "tool"),
+}
+_MODULES = {name: module for module, names in _WHERE.items() for name in names}
+
+if TYPE_CHECKING:
+    from inspector.runner.agent import Agent as Agent
+    from inspector.runner.drive import Control as Control
+    from inspector.runner.errors import ModelError as ModelError
+    from inspector.runner.errors import RequestError as RequestError
+    from inspector.runner.errors import ResumeRefused as ResumeRefused
+    from inspector.runner.errors import RunClosed as RunClosed
+    from inspector.runner.errors import RunFailed as RunFailed
+    from inspector.runner.errors import RunnerError as RunnerError
+    from inspector.runner.hooks import Hook as Hook
+    from inspector.runner.leg import Retries as Retries
+    from inspector.runner.leg import Telemetry as Telemetry
+    from inspector.runner.machine import AgentRun as AgentRun
+    from inspector.runner.memory import FileMemory as FileMemory
+    from inspector.runner.memory import InMemory as InMemory
+    from inspector.runner.memory import Memory as Memory
+    from inspector.runner.messages import Call as Call
+    from inspector.runner.messages import Media as Media
+    from inspector.runner.messages import Message as Message
+    from inspector.runner.messages import ModelTurn as ModelTurn
+    from inspector.runner.messages import Reasoning as Reasoning
+    from inspector.runner.messages import Result as Result
+    from inspector.runner.messages import Text as Text
+    from inspector.runner.messages import Usage as Usage
+    from inspector.runner.models import Model as Model
+    from inspector.runner.models import ModelRequest as ModelRequest
+    from inspector.runner.models import ScriptedModel as ScriptedModel
+    from inspector.runner.providers import openai_model as openai_model
+    from inspector.runner.result import PendingCall as PendingCall
+    from inspector.runner.result import RunResult as RunResult
+    from inspector.runner.tools import ToolContext as ToolContext
+    from inspector.runner.tools import ToolError as ToolError
+    from inspector.runner.tools import ToolRefused as ToolRefused
+    from inspector.runner.tools import tool as tool
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES])

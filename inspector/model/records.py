@@ -5,6 +5,7 @@
     step        a step has ended: what it was, and how it changed the state
     checkpoint  the whole state after a step, so that no state is far from one; with what the machine
                 needs to go on from there
+    move        what the machine took in besides: with the events of operations, enough to make it again
     decision    what a person decided: who, when, why
     end         how the run ended; nothing follows
 
@@ -73,6 +74,16 @@ class Operation(Record, frozen=True, kw_only=True, tag_field="record", tag="oper
     result: Value = None
     error: RunError | None = None
     scope: tuple[str, ...] = ()
+    event: Value = None
+    """What the machine took in with it, in its own form; None where result and error say it all."""
+
+
+class Move(Record, frozen=True, kw_only=True, tag_field="record", tag="move", omit_defaults=True):
+    """What the machine took in that is no operation, in its own form, after step `seq`."""
+
+    seq: int
+    event: Value
+    at: str | None = None
 
 
 class StepRecord(Record, frozen=True, kw_only=True, tag_field="record", tag="step", omit_defaults=True):
@@ -114,10 +125,11 @@ class End(Record, frozen=True, kw_only=True, tag_field="record", tag="end", omit
     output: Value = None
 
 
-JournalRecord = Header | Operation | StepRecord | Checkpoint | Decision | End
+JournalRecord = Header | Operation | Move | StepRecord | Checkpoint | Decision | End
 RECORDS: dict[str, Any] = {
     "header": Header,
     "operation": Operation,
+    "move": Move,
     "step": StepRecord,
     "checkpoint": Checkpoint,
     "decision": Decision,

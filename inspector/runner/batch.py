@@ -82,11 +82,12 @@ def effect(phase: Executing) -> CallTools | Wait | None:
 
 def commit(data: RunData, phase: Executing) -> None:
     """All results, in the order of the calls, become one message."""
-    results = tuple(_final(slot) for slot in phase.slots)
+    results = tuple(final(slot) for slot in phase.slots)
     data.messages.append(Message("user", results))
 
 
-def _final(slot: Slot) -> Result:
+def final(slot: Slot) -> Result:
+    """The result of a call that is answered or denied."""
     if slot.result is None:
         return refusal(slot.call, slot.question if isinstance(slot.question, str) else DENIED)
     return slot.result
@@ -115,7 +116,7 @@ def answer(slots: list[Slot], event: Answer) -> None:
     slot.result = Result(
         call.call_id,
         call.name,
-        result_parts(event.value),
+        event.parts or result_parts(event.value),
         call.internal_id,
         event.outcome,
         event.kind,

@@ -11,7 +11,18 @@ import msgspec
 from inspector.model.run import Tool
 from inspector.model.values import Value
 from inspector.runner.data import FailureKind, Output, ToolChoice, WaitReason
-from inspector.runner.messages import AnyPart, Call, ErrorKind, Message, ModelTurn, Outcome, Usage
+from inspector.runner.messages import (
+    AnyPart,
+    Call,
+    ErrorKind,
+    Json,
+    Media,
+    Message,
+    ModelTurn,
+    Outcome,
+    Text,
+    Usage,
+)
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -166,12 +177,13 @@ class Start(Event, frozen=True):
 
 
 class Answer(Event, frozen=True):
-    """What came of a call."""
+    """What came of a call: a `value`, or `parts` where it is more than words or JSON."""
 
     call: str
     value: Value
     outcome: Outcome = "success"
     kind: ErrorKind | None = None
+    parts: tuple[Text | Json | Media, ...] = ()
 
 
 class Approve(Event, frozen=True):

@@ -107,6 +107,10 @@ class AgentRun:
             )
         )
 
+    def copy(self) -> Self:
+        """The same run, apart from this one."""
+        return self.from_json(self.to_json())
+
     def to_json(self) -> str:
         """The run as JSON text, at any time; nothing of it is lost."""
         return to_json(self.data)

@@ -56,6 +56,13 @@ class Reasoning(Part, frozen=True, tag="reasoning"):
     blocks: tuple[Value, ...] = ()
     id: str | None = None
 
+    @property
+    def text(self) -> str:
+        """What can be read of it."""
+        contents = [block.get("content") for block in self.blocks if isinstance(block, dict)]
+        words = [content.get("text") if isinstance(content, dict) else content for content in contents]
+        return "".join(word for word in words if isinstance(word, str))
+
 
 class Media(Part, frozen=True, tag="media"):
     """A picture, a sound, a film or a document: `data` is `{"type": "url"|"base64"|..., "value"}`."""
@@ -87,7 +94,7 @@ class Result(Part, frozen=True, tag="result"):
     @property
     def text(self) -> str:
         """The result as a model reads it."""
-        return "\n".join(_text(part) for part in self.content)
+        return "\n".join(shown(part) for part in self.content)
 
 
 AnyPart = Text | Call | Reasoning | Media | Json | Result
@@ -161,14 +168,11 @@ class ModelTurn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def result_parts(value: Value) -> tuple[Text | Json | Media, ...]:
     """What a tool's result is in a message: words for a text, else the value."""
-    if isinstance(value, str):
-        return (Text(value),)
-    if isinstance(value, Media | Json | Text):
-        return (value,)
-    return (Json(value),)
+    return (Text(value),) if isinstance(value, str) else (Json(value),)
 
 
-def _text(part: AnyPart) -> str:
+def shown(part: AnyPart) -> str:
+    """A part as words."""
     if isinstance(part, Text):
         return part.text
     return to_json(part.value) if isinstance(part, Json) else f"[{getattr(part, 'kind', 'part')}]"
@@ -191,7 +195,7 @@ def as_neutral(messages: Iterable[Message]) -> list[neutral.Message]:
         if results and len(results) == len(message.content):
             continue
         calls = tuple(as_neutral_call(call) for call in message.calls)
-        found.append(neutral.Message(role=message.role, text=_shown(message), calls=calls or None))
+        found.append(neutral.Message(role=message.role, text=_words(message), calls=calls or None))
     return found
 
 
@@ -205,6 +209,6 @@ def as_neutral_call(call: Call) -> neutral.Call:
     )
 
 
-def _shown(message: Message) -> str | None:
-    pieces = [_text(part) for part in message.content if isinstance(part, Text | Media)]
+def _words(message: Message) -> str | None:
+    pieces = [shown(part) for part in message.content if isinstance(part, Text | Media)]
     return "".join(pieces) if pieces else None

@@ -1,0 +1,155 @@
+"""The agent as its users write it, and the two ways to drive it: a prompt, or a run that goes on."""
+
+import os
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from inspector.model.run import Definition
+from inspector.model.values import Value
+from inspector.runner import hooks as hooking
+from inspector.runner import view
+from inspector.runner.data import Output, ToolChoice
+from inspector.runner.leg import Retries, Setup, Telemetry
+from inspector.runner.machine import AgentRun
+from inspector.runner.memory import Memory
+from inspector.runner.messages import Message
+from inspector.runner.models import Model, as_model
+from inspector.runner.registry import Registry
+from inspector.runner.result import RunResult
+
+if TYPE_CHECKING:
+    from inspector.runner.driving import Prompt, Resuming
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The limits that a new run begins with."""
+
+    max_turns: int
+    max_invalid_retries: int
+    token_budget: int | None
+    tool_choice: ToolChoice
+
+
+class Agent:
+    """A model with instructions, tools and hooks. It holds no state of any run.
+
+    `model` is a model object or a name such as `openai:gpt-5-mini`; `tools` are functions, `@tool`s and
+    MCP servers; `output` is a type, or a JSON schema, that the answer must be of.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: object,
+        *,
+        instructions: str | None = None,
+        tools: Iterable[object] = (),
+        hooks: Iterable[object] = (),
+        memory: Memory | None = None,
+        output: Any = None,
+        output_mode: str = "auto",
+        max_turns: int = 10,
+        max_invalid_retries: int = 1,
+        max_output_retries: int = 1,
+        token_budget: int | None = None,
+        tool_choice: Any = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        params: Mapping[str, Value] | None = None,
+        concurrency: int = 1,
+        retries: Retries | None = None,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        self.name = name
+        choice = tuple(tool_choice) if isinstance(tool_choice, list | set) else tool_choice
+        self.limits = Limits(max_turns, max_invalid_retries, token_budget, choice)
+        self.output_type = output if not isinstance(output, dict) else None
+        self._output = Output(_schema(output), None, 0, max_output_retries)
+        self._model: Model | None = None
+        self._entered = False
+        self.setup = Setup(
+            name=name,
+            model=model,
+            registry=Registry(tools),
+            hooks=tuple(hooking.checked(hooks)),
+            instructions=instructions,
+            memory=memory,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            params=dict(params or {}),
+            concurrency=max(concurrency, 1),
+            retries=retries or Retries(),
+            output_mode=output_mode,
+            telemetry=telemetry or Telemetry(),
+        )
+
+    @property
+    def model(self) -> Model:
+        """The model; a name is looked up when it is first needed."""
+        if self._model is None:
+            self._model = as_model(self.setup.model)
+        return self._model
+
+    def prompt(self, text: str | Message) -> "Prompt":
+        """A new run, to be started with `.run()`, `.run_sync()` or `.stream()`."""
+        from inspector.runner.driving import Prompt
+
+        return Prompt(self, Message.user(text))
+
+    def resume(self, source: AgentRun | RunResult | str | os.PathLike[str], *, step: int | None = None) -> "Resuming":
+        """A run that goes on: an AgentRun, the result of one, or the path of a trace or of a saved run.
+        With `step`, as it was after that step."""
+        from inspector.runner.driving import Resuming
+
+        return Resuming(self, source, step)
+
+    def new_output(self) -> Output:
+        """The answer that is asked for, as a new run begins with it."""
+        return msgspec.structs.replace(self._output)
+
+    async def definition(self) -> Definition:
+        """What this agent is today: tools, hooks and model, with their digest."""
+        snapshot = await self.setup.registry.everything()
+        model = self.setup.model if isinstance(self.setup.model, str) else getattr(self.setup.model, "name", "")
+        return view.definition(snapshot.specs(), hooking.listed(self.setup.hooks), str(model))
+
+    async def open(self) -> None:
+        """Connect what must be connected (MCP servers) for as long as the agent is used."""
+        for source in self.setup.registry.sources:
+            await source.open()
+
+    async def close(self) -> None:
+        """Give back what `open` took."""
+        for source in self.setup.registry.sources:
+            await source.close()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        self._entered = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered = False
+        await self.close()
+
+    @property
+    def entered(self) -> bool:
+        """Whether it is used as a context manager, so that a run neither opens nor closes anything."""
+        return self._entered
+
+
+def _schema(output: Any) -> Value:
+    if output is None or isinstance(output, dict):
+        return output
+    schema = msgspec.json.schema(output)
+    # A model is shown the object itself, not a reference to it.
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[-1]
+        parts = dict(schema["$defs"])
+        schema = parts.pop(name) | ({"$defs": parts} if parts else {})
+    return schema

@@ -1,0 +1,139 @@
+"""Claims: the right of one process of this host to drive a run, by the run's id.
+
+A file can be copied, so the file is no lock. A claim is a small file in the platform's state folder, taken
+under a lock that lasts an instant, given back when the run ends, and recognized as stale when the process
+that it names is gone. Beside the claims stands what was resumed as what, so that doing it again can be
+warned of.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import socket
+from collections.abc import Iterator
+
+import msgspec
+import platformdirs
+
+from inspector.runner.recorder import now
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who holds a run: `born` tells the process from a later one of the same number."""
+
+    run: str
+    host: str
+    pid: int
+    born: str
+    since: str
+    number: int = 0
+
+
+class Successor(msgspec.Struct, frozen=True):
+    """A run that another one was resumed as."""
+
+    run: str
+    trace: str | None
+    at: str
+
+
+class Owned(Exception):
+    """Another owner, who is alive, drives the run."""
+
+    def __init__(self, holder: Holder) -> None:
+        super().__init__(f"is driven by process {holder.pid} on {holder.host} since {holder.since}")
+        self.holder = holder
+
+
+class Claims:
+    """The claims of a host. `folder` None: the platform's own."""
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = os.path.join(folder or platformdirs.user_state_dir("runinspect"), "claims")
+        self._taken = 0
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        fd = os.open(os.path.join(self.folder, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _path(self, run: str, kind: str) -> str:
+        name = hashlib.sha256(f"{socket.gethostname()}\0{run}".encode()).hexdigest()[:40]
+        return os.path.join(self.folder, f"{name}.{kind}")
+
+    def take(self, run: str) -> Holder:
+        """Claim a run. Raises Owned when somebody alive holds it, this process too."""
+        with self._locked():
+            held = self._read(run)
+            if held is not None and _alive(held):
+                raise Owned(held)
+            self._taken += 1
+            pid = os.getpid()
+            mine = Holder(run, socket.gethostname(), pid, _born(pid), now(), self._taken)
+            _replace(self._path(run, "claim"), msgspec.json.encode(mine))
+            return mine
+
+    def release(self, mine: Holder) -> None:
+        """Give a claim back; one that somebody else has by now stays."""
+        with self._locked():
+            if self._read(mine.run) == mine:
+                os.unlink(self._path(mine.run, "claim"))
+
+    def holder(self, run: str) -> Holder | None:
+        """Who drives a run now; None when nobody alive does."""
+        held = self._read(run)
+        return held if held is not None and _alive(held) else None
+
+    def _read(self, run: str) -> Holder | None:
+        try:
+            with open(self._path(run, "claim"), "rb") as file:
+                return msgspec.json.decode(file.read(), type=Holder)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def succeeded(self, run: str, successor: str, trace: str | None) -> None:
+        """Write down that a run was resumed as another one."""
+        with self._locked():
+            known = [*self.successors(run), Successor(successor, trace, now())]
+            _replace(self._path(run, "resumed"), msgspec.json.encode(known))
+
+    def successors(self, run: str) -> list[Successor]:
+        """What a run was resumed as, oldest first."""
+        try:
+            with open(self._path(run, "resumed"), "rb") as file:
+                return msgspec.json.decode(file.read(), type=list[Successor])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return []
+
+
+def _replace(path: str, data: bytes) -> None:
+    with open(f"{path}.new", "wb") as file:
+        file.write(data)
+    os.replace(f"{path}.new", path)
+
+
+def _alive(holder: Holder) -> bool:
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return holder.born == _born(holder.pid)
+
+
+def _born(pid: int) -> str:
+    """When a process began, in the system's own ticks; "" where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            ticks = file.read().rpartition(b")")[2].split()[19].decode()
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return f"{file.read().strip()}:{ticks}"
+    except (OSError, IndexError):
+        return ""

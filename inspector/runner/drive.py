@@ -1,0 +1,78 @@
+"""The one drive loop. It asks a machine for effects and has them performed, until an effect ends the run.
+
+It knows nothing of agents and networks: a machine is something to ask, a performer does what it asks and
+tells the machine what came of it. Effects that are `exclusive` are performed before the machine is asked
+again; others overlap. Before it asks, it looks whether the run shall stop: between two effects everything
+is data.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from inspector.runner.effects import Busy, Effect
+
+
+class Control:
+    """How a run is stopped from outside: at the next boundary. May be set from any thread or signal
+    handler. To give up what is under way too, cancel the task: what was begun then may have happened."""
+
+    def __init__(self) -> None:
+        self.stopping = False
+
+    def stop(self) -> None:
+        """Stop at the next boundary."""
+        self.stopping = True
+
+
+class Machine(Protocol):
+    """What is driven."""
+
+    def next(self) -> Effect:
+        """What is to be done now."""
+
+
+Perform = Callable[[Effect], Awaitable[None]]
+
+
+async def drive(machine: Machine, perform: Perform, control: Control) -> Effect | None:
+    """Drive to the end: the ending effect, or None when the run was stopped at a boundary. What `perform`
+    raises comes out, after what else is under way has ended."""
+    running: set[asyncio.Task[None]] = set()
+    try:
+        while True:
+            _raise_failed(running)
+            if control.stopping:
+                if not running:
+                    return None
+                await _one(running)
+                continue
+            effect = machine.next()
+            if effect.ending and not running:
+                return effect
+            if effect.ending or isinstance(effect, Busy):
+                await _one(running)
+            elif effect.exclusive:
+                await perform(effect)
+            else:
+                running.add(asyncio.ensure_future(perform(effect)))
+                # Begun before the machine is asked again, so that it sees what it asked for as begun.
+                await asyncio.sleep(0)
+    finally:
+        for task in running:
+            if task.cancelled() or not task.done():
+                task.cancel()
+        if running:
+            await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _one(running: set[asyncio.Task[None]]) -> None:
+    if not running:
+        raise RuntimeError("the machine waits, but nothing is under way")
+    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+
+
+def _raise_failed(running: set[asyncio.Task[None]]) -> None:
+    for task in [task for task in running if task.done()]:
+        running.discard(task)
+        task.result()

@@ -1,0 +1,385 @@
+"""From an agent to a run that is driven: new, or going on. Both end in `_driven`, the same loop.
+
+The options of a run that goes on are seeded from the run, not from the agent; setting one afterwards counts
+more, and becomes part of the run.
+"""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+import platformdirs
+from msgspec.structs import replace
+
+from inspector.journal import Journal, TraceFile
+from inspector.model.run import RunLink
+from inspector.model.values import Value
+from inspector.runner import ending, hookchain, modelstep, toolstep
+from inspector.runner import hooks as hooking
+from inspector.runner.claims import Claims
+from inspector.runner.data import Finished
+from inspector.runner.drive import Control, drive
+from inspector.runner.effects import (
+    Announce,
+    CallModel,
+    CallTools,
+    Configure,
+    Effect,
+    Hear,
+    ResolveCall,
+    Stop,
+)
+from inspector.runner.hooks import RunStart
+from inspector.runner.items import Final
+from inspector.runner.leg import Emit, Leg
+from inspector.runner.machine import AgentRun
+from inspector.runner.messages import Message
+from inspector.runner.preflight import Decided
+from inspector.runner.recorder import Recorder
+from inspector.runner.result import RunResult, pending_calls
+from inspector.runner.view import View
+
+if TYPE_CHECKING:
+    from inspector.runner.agent import Agent
+
+
+def new_id() -> str:
+    """An id for a run: by its time, and unlike any other."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
+
+
+def default_trace(run_id: str) -> str:
+    """Where a run's trace goes that nobody named a file for: the platform's data folder."""
+    folder = os.path.join(platformdirs.user_data_dir("runinspect"), "traces")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.path.join(folder, f"{run_id}.jsonl")
+
+
+class Driving:
+    """What a prompt and a resume have in common: options, and the ways to run."""
+
+    def __init__(self, agent: "Agent") -> None:
+        self.agent = agent
+        self.setup = agent.setup
+        self._configured: dict[str, Any] = {}
+        self._control: Control | None = None
+        self._observe: Callable[[dict[str, Any]], None] | None = None
+        self._claims: Claims | None = None
+
+    def max_turns(self, number: int) -> Self:
+        """At most this many model turns, in all processes together."""
+        self._configured["max_turns"] = number
+        return self
+
+    def max_invalid_retries(self, number: int) -> Self:
+        """How often the model may be asked again after it called a tool that was not on offer."""
+        self._configured["max_invalid_retries"] = number
+        return self
+
+    def token_budget(self, number: int) -> Self:
+        """No model call begins once this many tokens are spent."""
+        self._configured["token_budget"] = number
+        return self
+
+    def tool_choice(self, choice: str | Iterable[str]) -> Self:
+        """`auto`, `none`, `required`, or the names of which one must be called."""
+        self._configured["choice"] = choice if isinstance(choice, str) else tuple(choice)
+        return self
+
+    def add_hook(self, hook: object) -> Self:
+        """One more hook, behind the agent's."""
+        self.setup = replace(self.setup, hooks=(*self.setup.hooks, *hooking.checked([hook])))
+        return self
+
+    def concurrency(self, number: int) -> Self:
+        """How many calls of a batch may run at a time."""
+        self.setup = replace(self.setup, concurrency=max(number, 1))
+        return self
+
+    def control(self, control: Control) -> Self:
+        """What the run is stopped with from outside."""
+        self._control = control
+        return self
+
+    def observe(self, observe: Callable[[dict[str, Any]], None]) -> Self:
+        """Called with what happens, as `runinspect run --json` prints it."""
+        self._observe = observe
+        return self
+
+    def claims(self, claims: Claims) -> Self:
+        """Where it is written down who drives a run; the platform's state folder without this."""
+        self._claims = claims
+        return self
+
+    async def run(self, *, trace: str | None = None, journal: Journal | None = None) -> RunResult:
+        """Run to the end or to a suspension. `trace` is a new file for the journal, `journal` any other
+        place for it; a run that is resumed from a file has its trace in the platform's data folder without
+        them. A failure is a result too: see `RunResult.raise_for_status`."""
+        return await self._go(trace, journal, None)
+
+    def run_sync(self, *, trace: str | None = None, journal: Journal | None = None) -> RunResult:
+        """The same, for a program without an event loop."""
+        return asyncio.run(self.run(trace=trace, journal=journal))
+
+    async def stream(self, *, trace: str | None = None, journal: Journal | None = None) -> AsyncIterator[Any]:
+        """The same, item by item as it happens; the last one is `Final` with the result."""
+        queue: asyncio.Queue[Any] = asyncio.Queue()
+        end = object()
+        task = asyncio.ensure_future(self._go(trace, journal, queue.put_nowait))
+        task.add_done_callback(lambda done: queue.put_nowait(end))
+        try:
+            while (item := await queue.get()) is not end:
+                yield item
+            yield Final(task.result())
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
+        raise NotImplementedError
+
+    async def _opened(self, body: Callable[[], Awaitable[RunResult]]) -> RunResult:
+        """`body` with the agent's connections open."""
+        if self.agent.entered or not self.setup.registry.sources:
+            return await body()
+        await self.agent.open()
+        try:
+            return await body()
+        finally:
+            await self.agent.close()
+
+    async def _definition(self, run: AgentRun) -> None:
+        run.data.definition = replace(await self.agent.definition(), hooks=hooking.listed(self.setup.hooks))
+
+    def _leg(self, run: AgentRun, run_id: str, journal: Journal | None, emit: Emit | None) -> Leg:
+        shown = View(run.data, hooking.listed(self.setup.hooks))
+        recorder = Recorder(journal, run.data, shown)
+        return Leg(
+            self.setup,
+            run,
+            recorder,
+            self.agent.model,
+            run_id=run_id,
+            emit=emit,
+            control=self._control,
+            observe=self._observe,
+        )
+
+
+class Prompt(Driving):
+    """A new run."""
+
+    def __init__(self, agent: "Agent", message: Message) -> None:
+        super().__init__(agent)
+        self._message = message
+        self._history: tuple[Message, ...] | None = None
+        self._conversation: str | None = None
+        self._id: str | None = None
+
+    def history(self, messages: Iterable[Message]) -> Self:
+        """What came before; the memory is then neither read nor written."""
+        self._history = tuple(messages)
+        return self
+
+    def conversation(self, name: str) -> Self:
+        """The conversation of the agent's memory that this belongs to."""
+        self._conversation = name
+        return self
+
+    def id(self, run_id: str) -> Self:
+        """An id of one's own for the run."""
+        self._id = run_id
+        return self
+
+    async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
+        limits = self.agent.limits
+        run = AgentRun.start(
+            self._message,
+            history=self._history,
+            id=self._id or new_id(),
+            agent=self.agent.name,
+            max_turns=limits.max_turns,
+            max_invalid_retries=limits.max_invalid_retries,
+            token_budget=limits.token_budget,
+            tool_choice=limits.tool_choice,
+            output=self.agent.new_output(),
+            conversation=self._conversation if self._history is None else None,
+        )
+        if self._configured:
+            run.send(Configure(**self._configured))
+
+        async def body() -> RunResult:
+            await self._definition(run)
+            return await _journaled(self, run, run.data.id, trace, journal, emit, None, _begin)
+
+        return await self._opened(body)
+
+
+async def _begin(leg: Leg) -> None:
+    """The conversation is loaded, and the hooks on the start are heard."""
+    await ending.recall(leg)
+    leg.recorder.begin()
+    await announce(leg)
+
+
+async def announce(leg: Leg) -> None:
+    """The hooks on the run's start, once in the life of a run."""
+    if leg.data.announced or leg.data.turn:
+        return
+    event = RunStart(**leg.heard(), prompt=leg.data.messages[0])
+    told, action = await hookchain.rewritten(leg.setup.hooks, event)
+    leg.tell(Announce(told.prompt if told.prompt is not leg.data.messages[0] else None))
+    if action.kind == "stop":
+        leg.tell(Stop(action.value))
+
+
+async def _journaled(
+    driving: Driving,
+    run: AgentRun,
+    run_id: str,
+    trace: str | None,
+    journal: Journal | None,
+    emit: Emit | None,
+    resumed_from: RunLink | None,
+    begin: Callable[[Leg], Awaitable[None]],
+) -> RunResult:
+    """Open the journal, claim the run while it is driven, and drive it."""
+    claims = driving._claims or Claims() if trace is not None else None
+    holder = claims.take(run_id) if claims is not None else None
+    opened: TraceFile | None = None
+    try:
+        opened = TraceFile(trace) if trace is not None else None
+        leg = driving._leg(run, run_id, opened or journal, emit)
+        leg.note("run", run=run_id, trace=trace)
+        leg.recorder.header(run_id, run.data.messages[0].text if run.data.messages else None, resumed_from, None)
+        with leg.setup.telemetry.span("run", driving.agent.name, leg=leg, resumed_from=resumed_from):
+            ended = await _driven(leg, begin)
+        return _result(driving, leg, ended, trace, resumed_from)
+    finally:
+        if opened is not None:
+            opened.close()
+        if claims is not None and holder is not None:
+            claims.release(holder)
+
+
+async def _driven(leg: Leg, begin: Callable[[Leg], Awaitable[None]]) -> ending.Ending:
+    try:
+        await begin(leg)
+        effect = await drive(leg.run, lambda wanted: perform(leg, wanted), leg.control)
+        return await ending.settle(leg, effect)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        ending.interrupted(leg)
+        raise
+    except Exception as error:
+        return await ending.failed(leg, error)
+
+
+async def perform(leg: Leg, effect: Effect) -> None:
+    """Perform what an agent run asks for."""
+    if isinstance(effect, CallModel):
+        await modelstep.call_model(leg, effect)
+    elif isinstance(effect, CallTools):
+        await toolstep.call_tools(leg, effect)
+    elif isinstance(effect, Hear):
+        await modelstep.hear(leg, effect)
+    else:
+        assert isinstance(effect, ResolveCall)
+        await modelstep.resolve(leg, effect)
+    leg.keep_scratch()
+
+
+def _result(
+    driving: Driving, leg: Leg, ended: ending.Ending, trace: str | None, resumed_from: RunLink | None
+) -> RunResult:
+    return RunResult(
+        status=ended.status,
+        reason=ended.reason,
+        output=typed(driving.agent.output_type, ended.output),
+        pending=pending_calls(leg.run),
+        run=leg.run,
+        run_id=leg.run_id,
+        trace=trace,
+        error=ended.error,
+        steps=leg.recorder.seq,
+        forgotten=ended.forgotten,
+        resumed_from=resumed_from.run if resumed_from is not None else None,
+    )
+
+
+def typed(kind: Any, output: Value) -> Any:
+    """The answer as an object of the agent's output type, where it is one; else as it came."""
+    if kind is None or not isinstance(output, dict):
+        return output
+    try:
+        return msgspec.convert(output, kind, strict=False)
+    except msgspec.ValidationError:
+        return output
+
+
+class Resuming(Driving):
+    """A run that goes on. Decisions are by call id: the provider's, or the run's own where two calls share
+    one."""
+
+    def __init__(self, agent: "Agent", source: Any, step: int | None) -> None:
+        super().__init__(agent)
+        self.source, self.step = source, step
+        self.decided = Decided()
+
+    def approve(self, *calls: str) -> Self:
+        """Let these calls run."""
+        self.decided.approve += calls
+        return self
+
+    def deny(self, call: str, reason: str | None = None) -> Self:
+        """Keep a call from running; the reason becomes its result."""
+        self.decided.deny[call] = reason
+        return self
+
+    def answer(self, call: str, value: Value) -> Self:
+        """The result of a call that waits for one."""
+        self.decided.answer[call] = value
+        return self
+
+    def edit(self, call: str, arguments: Value) -> Self:
+        """Have a call run with these arguments."""
+        self.decided.edit[call] = arguments
+        return self
+
+    def reconcile(self, call: str, how: str, value: Value = None) -> Self:
+        """What becomes of a call that may have happened: `retry`, `result` (a value), `failure` (a text),
+        `abort` the run, or `leave` it open."""
+        self.decided.reconcile[call] = (how, value)
+        return self
+
+    def resolve(self, how: str, text: str | None = None) -> Self:
+        """What becomes of a call that was not on offer: `repair` to a name, `retry` or `skip` with a text,
+        `fail`, `stop`. Without this the hooks decide."""
+        self.decided.resolve = (how, text)
+        return self
+
+    def accept(self, *codes: str) -> Self:
+        """Go on in spite of what has these codes."""
+        self.decided.accept |= set(codes)
+        return self
+
+    def max_turns(self, number: int) -> Self:
+        self.decided.max_turns = number
+        return super().max_turns(number)
+
+    async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
+        from inspector.runner import resuming
+
+        return await self._opened(lambda: resuming.go(self, trace, journal, emit))
+
+    def configured(self) -> Configure | None:
+        """The options that were set, as the run is told them."""
+        return Configure(**self._configured) if self._configured else None
+
+    def is_over(self, run: AgentRun) -> bool:
+        """Whether the run has its answer, and there is nothing to drive."""
+        return isinstance(run.data.phase, Finished)

@@ -1,0 +1,133 @@
+"""How a leg ends: the answer remembered, the hooks told, the journal closed."""
+
+import contextlib
+
+import msgspec
+
+from inspector.model.records import Operation
+from inspector.model.run import RunError, RunStatus
+from inspector.model.values import Value
+from inspector.runner import hookchain
+from inspector.runner.data import Advancing, Executing, Finished, Resolving
+from inspector.runner.effects import Done, Effect, Remembered, Wait
+from inspector.runner.errors import ModelError, RequestError, RunFailed
+from inspector.runner.hookchain import Stopped
+from inspector.runner.hooks import RunSettled
+from inspector.runner.leg import Leg, run_error
+from inspector.runner.messages import Call
+from inspector.runner.toolstep import close_batch
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How a leg ended. `forgotten`: why the memory did not take in the answer."""
+
+    status: RunStatus
+    reason: str | None = None
+    error: RunError | None = None
+    output: Value = None
+    forgotten: str | None = None
+
+
+async def settle(leg: Leg, effect: Effect | None) -> Ending:
+    """The ending that an effect (or a stop, None) is; the journal says so when this returns."""
+    if isinstance(effect, Done):
+        forgotten = await remember(leg)
+        output = effect.output if effect.value is None else effect.value
+        ending = Ending("completed", None, None, output, forgotten)
+    elif isinstance(effect, Wait):
+        ending = Ending("suspended", effect.reason)
+    else:
+        phase = leg.data.phase
+        calls = isinstance(phase, Executing) or (isinstance(phase, Advancing) and _has_calls(phase))
+        unresolved = isinstance(phase, Resolving)
+        reason = "tools" if calls else "invalid_tool_call" if unresolved else "stopped"
+        ending = Ending("suspended" if calls or unresolved else "interrupted", reason)
+    return await _closed(leg, ending)
+
+
+async def failed(leg: Leg, error: BaseException) -> Ending:
+    """The ending of a run that failed."""
+    kind = error.kind if isinstance(error, RunFailed | ModelError) else None
+    status: RunStatus = "failed"
+    if isinstance(error, ModelError):
+        reason = "model"
+    elif isinstance(error, RequestError):
+        reason = "request"
+    else:
+        reason = kind or "error"
+    message = error.message if isinstance(error, RunFailed | ModelError) else str(error)
+    if reason == "cancelled":
+        status = "cancelled"
+    return await _closed(leg, Ending(status, reason, RunError(type=kind or type(error).__name__, message=message)))
+
+
+def interrupted(leg: Leg) -> None:
+    """The task was cancelled: what was begun may have happened."""
+    if leg.run.slots:
+        close_batch(leg)
+    leg.recorder.checkpoint("interrupted")
+    leg.recorder.end("interrupted", "cancelled", None, None)
+
+
+async def _closed(leg: Leg, ending: Ending) -> Ending:
+    settled = ending.status not in ("suspended", "interrupted")
+    if isinstance(leg.data.phase, Executing) and leg.run.slots and (leg.batch_started or ending.status == "suspended"):
+        close_batch(leg)
+    if settled:
+        message = ending.error.message if ending.error is not None else None
+        event = RunSettled(**leg.heard(), status=ending.status, output=ending.output, error=message)
+        with contextlib.suppress(Stopped):  # it is over already
+            await hookchain.first(leg.setup.hooks, event)
+    leg.recorder.checkpoint(ending.status)
+    leg.recorder.end(ending.status, ending.reason, ending.error, ending.output)
+    return ending
+
+
+def _has_calls(phase: Advancing) -> bool:
+    return any(isinstance(part, Call) for part in phase.turn.parts)
+
+
+async def remember(leg: Leg) -> str | None:
+    """Have the memory take in the run, once; why not, when it does not. The answer stands either way."""
+    memory, data = leg.setup.memory, leg.data
+    if memory is None or data.conversation is None or data.remembered or not isinstance(data.phase, Finished):
+        return None
+    operation = _memory_operation(leg, "append")
+    leg.recorder.operation(operation, "planned")
+    leg.recorder.operation(operation, "started", durable=True)
+    try:
+        await memory.append(data.conversation, tuple(data.messages), key=data.id)
+    except Exception as error:
+        leg.recorder.operation(operation, "failed", error=run_error(error))
+        return f"{type(error).__name__}: {error}"
+    leg.recorder.operation(operation, "succeeded", durable=True, event=Remembered())
+    leg.run.send(Remembered())
+    return None
+
+
+async def recall(leg: Leg) -> None:
+    """Load the conversation that a new run belongs to. Raises what the memory raises."""
+    memory, data = leg.setup.memory, leg.data
+    if memory is None or data.conversation is None:
+        return
+    operation = _memory_operation(leg, "load")
+    leg.recorder.operation(operation, "planned")
+    leg.recorder.operation(operation, "started")
+    try:
+        data.history = tuple(await memory.load(data.conversation))
+    except Exception as error:
+        leg.recorder.operation(operation, "failed", error=run_error(error))
+        raise
+    leg.recorder.operation(operation, "succeeded")
+
+
+def _memory_operation(leg: Leg, what: str) -> Operation:
+    return Operation(
+        id=f"memory-{what}",
+        seq=leg.recorder.seq,
+        kind="memory",
+        name=f"memory.{what}",
+        status="planned",
+        idempotency="supported",
+        idempotency_key=leg.data.id,
+    )

@@ -1,0 +1,189 @@
+"""One stretch of an agent run in one process: the run, what it is driven with, and how it is told things.
+
+`Setup` is the environment, the agent's side; the run is the state. What happens to both is in `modelstep`,
+`toolstep` and `ending`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import msgspec
+
+from inspector.model.run import RunError
+from inspector.model.values import Value, to_json
+from inspector.runner import view
+from inspector.runner.data import RunData
+from inspector.runner.drive import Control
+from inspector.runner.effects import AnyEvent, Scratch
+from inspector.runner.machine import AgentRun
+from inspector.runner.memory import Memory
+from inspector.runner.messages import Message, ModelTurn
+from inspector.runner.models import Model, ModelRequest
+from inspector.runner.recorder import Recorder
+from inspector.runner.registry import Registry, Snapshot
+from inspector.runner.tools import Came
+
+
+class Retries(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a model that did not answer is asked again: `tries` in all, after `first` seconds, then
+    twice as long each time up to `cap`. What the provider says about when counts more."""
+
+    tries: int = 4
+    first: float = 0.5
+    cap: float = 20.0
+
+    def delay(self, attempt: int, after: float | None) -> float:
+        """Seconds to wait before the attempt behind number `attempt`."""
+        wanted: float = self.first * 2 ** (attempt - 1)
+        return min(max(wanted, after or 0.0), self.cap)
+
+
+class Telemetry:
+    """Spans of a run; this one makes none."""
+
+    def span(self, kind: str, name: str, **about: Any) -> AbstractContextManager[Any]:
+        """A span of a kind: `run`, `model`, `tool`."""
+        return nullcontext()
+
+    def answered(self, span: Any, answer: ModelTurn) -> None:
+        """What a model call came to."""
+
+    def came(self, span: Any, came: Came) -> None:
+        """What a tool call came to."""
+
+    def link(self) -> Mapping[str, str]:
+        """What the run must carry so that a later process can link to its trace."""
+        return {}
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is driven with: the agent's side."""
+
+    name: str
+    model: Any
+    registry: Registry
+    hooks: tuple[object, ...] = ()
+    instructions: str | None = None
+    memory: Memory | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    params: Mapping[str, Value] = {}
+    concurrency: int = 1
+    retries: Retries = Retries()
+    output_mode: str = "auto"
+    telemetry: Telemetry = msgspec.field(default_factory=Telemetry)
+
+
+Emit = Callable[[Any], None]
+
+
+class Leg:
+    """A run being driven. `emit` takes stream items; None: nobody listens, and models are not streamed."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        run: AgentRun,
+        recorder: Recorder,
+        model: Model,
+        *,
+        run_id: str,
+        emit: Emit | None = None,
+        control: Control | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        observe: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
+        self.setup, self.run, self.recorder, self.model, self.run_id = setup, run, recorder, model, run_id
+        self.emit, self.sleep, self.observe = emit, sleep, observe
+        self.control = control or Control()
+        self.snapshot: Snapshot | None = None
+        """The tools of the turn under way; None until this process has prepared one."""
+        self.batch_started: str | None = None
+        self._scratch = to_json(run.data.scratch) if run.data.scratch else ""
+        self._digests: dict[int, tuple[Message, str]] = {}
+
+    @property
+    def data(self) -> RunData:
+        """The run as data."""
+        return self.run.data
+
+    @property
+    def streaming(self) -> bool:
+        """Whether models are streamed."""
+        return self.emit is not None
+
+    def tell(self, event: AnyEvent) -> None:
+        """Tell the machine something that is no operation, and write it down first."""
+        self.recorder.move(event)
+        self.run.send(event)
+
+    def keep_scratch(self) -> None:
+        """Write down what hooks and tools put into the scratchpad."""
+        if self.recorder.journal is None or not (self.data.scratch or self._scratch):
+            return
+        text = to_json(self.data.scratch)
+        if text != self._scratch:
+            self._scratch = text
+            self.recorder.move(Scratch(self.data.scratch))
+
+    def send(self, item: object) -> None:
+        """A stream item, if anybody listens."""
+        if self.emit is not None:
+            self.emit(item)
+
+    def note(self, event: str, **fields: Any) -> None:
+        """Something that happened, for whoever follows the run from outside."""
+        if self.observe is not None:
+            self.observe({"event": event, **fields})
+
+    def hearing(self, event: str) -> bool:
+        """Whether any hook hears an event."""
+        return any(hasattr(hook, f"on_{event}") for hook in self.setup.hooks)
+
+    def heard(self, turn: int | None = None) -> dict[str, Any]:
+        """What every hook event says of the run."""
+        return {
+            "run_id": self.data.id,
+            "agent": self.setup.name,
+            "turn": self.data.turn if turn is None else turn,
+            "is_streaming": self.streaming,
+            "scratch": self.data.scratch,
+        }
+
+    def request_digest(self, request: ModelRequest) -> str:
+        """The digest of a request, from those of its messages: each message is looked at once."""
+        for message in request.messages:
+            if id(message) not in self._digests:
+                self._digests[id(message)] = (message, view.digest(msgspec.to_builtins(message, enc_hook=_kept)))
+        return view.digest(
+            {
+                "messages": [self._digests[id(message)][1] for message in request.messages],
+                "tools": [tool.digest or tool.name for tool in request.tools],
+                "instructions": request.instructions,
+                "choice": request.choice if not isinstance(request.choice, tuple) else list(request.choice),
+                "settings": [request.temperature, request.max_tokens, dict(request.params)],
+            }
+        )
+
+    async def tools(self) -> Snapshot:
+        """What can be dispatched: this turn's snapshot, else what an earlier process offered, as far as it
+        is still there. Never more than was offered."""
+        if self.snapshot is None:
+            whole = await self.setup.registry.everything()
+            offered = self.data.advertised.tools if self.data.advertised is not None else None
+            if offered is not None:
+                names = {tool.name for tool in offered}
+                whole = Snapshot({name: tool for name, tool in whole.tools.items() if name in names})
+            self.snapshot = whole
+        return self.snapshot
+
+
+def _kept(value: object) -> object:
+    return value
+
+
+def run_error(error: BaseException, kind: str | None = None) -> RunError:
+    """An error as a trace records it."""
+    return RunError(type=kind or getattr(error, "kind", None) or type(error).__name__, message=str(error))

@@ -1,0 +1,212 @@
+"""From a file back to a run: our own traces, our own JSON, and what rig saved.
+
+A trace is the last whole checkpoint and the events behind it, told to the machine again; a torn last line
+never happened. The text is taken as it stands, since it goes back to models and tools.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+import msgspec
+
+from inspector.errors import UnreadableError
+from inspector.model import records
+from inspector.model.run import Definition, RunLink
+from inspector.model.values import Number, Value, decimal, integer
+from inspector.runner.data import Awaiting
+from inspector.runner.effects import Answer, AnyEvent, Start
+from inspector.runner.errors import ResumeRefused, RunnerError
+from inspector.runner.machine import AgentRun
+
+_decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number)
+
+
+class Restored(msgspec.Struct, kw_only=True):
+    """A run that was saved. `id` tells it from others on this host: a copy of a file has the same one;
+    `status` is how its file says that it ended, None where it does not; `step` its last whole step."""
+
+    run: AgentRun
+    id: str
+    format: str
+    step: int
+    name: str | None = None
+    definition: Definition | None = None
+    status: str | None = None
+    path: str | None = None
+    last: int = 0
+    """The last step in the file."""
+
+    @property
+    def link(self) -> RunLink:
+        """What the run that goes on is resumed from."""
+        return RunLink(run=self.id, step=self.step)
+
+    @property
+    def model_in_flight(self) -> bool:
+        """Whether a model was asked and no answer is recorded."""
+        return isinstance(self.run.data.phase, Awaiting)
+
+
+def load(path: str, step: int | None = None) -> Restored:
+    """The run in a file, as it was after `step` (None: as far as it came). Raises UnreadableError, and
+    ResumeRefused for a step that cannot be gone back to."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    try:
+        if data.lstrip()[:10] == b'{"record":':
+            return _trace(path, data, step)
+        return _document(path, data, step)
+    except RunnerError as error:
+        raise UnreadableError(path, str(error)) from error
+
+
+def _document(path: str, data: bytes, step: int | None) -> Restored:
+    try:
+        value = _decoder.decode(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(path, f"is no JSON: {error}") from error
+    ours = isinstance(value, dict) and "phase" in value
+    run = AgentRun.from_value(value) if ours else AgentRun.from_rig(data.decode("utf-8-sig"))
+    if step is not None and step != (at := _steps(run)):
+        raise ResumeRefused(path, "step_not_resumable", f"the file holds the run after step {at} only")
+    identity = hashlib.sha256(data).hexdigest()[:24]
+    if not run.data.id:
+        run.data.id = identity
+    return Restored(
+        run=run,
+        id=identity,
+        format="runinspect" if ours else "rig",
+        step=_steps(run),
+        last=_steps(run),
+        name=run.data.agent,
+        definition=run.data.definition,
+        path=path,
+    )
+
+
+def _steps(run: AgentRun) -> int:
+    """How many steps a run without a journal has: model turns, and batches with the open one."""
+    calls = sum(1 for message in run.data.messages if message.role == "assistant")
+    batches = sum(1 for message in run.data.messages if message.role == "assistant" and message.calls)
+    phase = run.data.phase
+    held = getattr(phase, "turn", None)
+    if held is not None:
+        calls += 1
+        batches += any(part.__struct_config__.tag == "call" for part in held.parts)
+    return calls + batches
+
+
+def _trace(path: str, data: bytes, step: int | None) -> Restored:
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    header = _header(path, lines[0])
+    base = 0
+    for number, line in enumerate(lines):
+        if line.startswith(b'{"record":"checkpoint"') and line.endswith(b"}"):
+            seq = _seq(line)
+            if seq is not None and (step is None or seq <= step) and _whole(line):
+                base = number
+    if not base:
+        raise ResumeRefused(path, "not_resumable", "the trace ends before the run began")
+    checkpoint = _value(lines[base])
+    run = AgentRun.from_value(checkpoint["machine"])
+    seq, status = int(checkpoint["seq"]), None
+    for kind, record in _records(lines[base + 1 :]):
+        if seq == step and not _belongs(kind, record):
+            break
+        if kind == "step":
+            seq = int(record["step"]["seq"])
+        elif kind == "end":
+            status = record["status"]
+        else:
+            _tell(path, run, kind, record)
+    if step is not None and seq != step:
+        raise ResumeRefused(path, "step_not_resumable", f"the state after step {step} is not in the file")
+    last = sum(line.startswith(b'{"record":"step"') for line in lines)
+    return Restored(
+        run=run,
+        id=header.id,
+        format="runinspect",
+        step=seq,
+        last=max(last, seq),
+        name=header.name,
+        definition=header.definition,
+        status=status,
+        path=path,
+    )
+
+
+def _belongs(kind: str, record: dict[str, Value]) -> bool:
+    """Whether a record behind a step is still about it: the hooks on the turn have run."""
+    return kind == "move" and isinstance(record.get("event"), dict) and record["event"].get("event") == "heard"
+
+
+def _header(path: str, line: bytes) -> records.Header:
+    value = _value(line)
+    if value.get("record") != "header":
+        raise UnreadableError(path, "does not begin with a header: no trace of ours")
+    if value.get("format") != records.FORMAT:
+        reason = f"the trace has the format {value.get('format')!r}; this program knows {records.FORMAT}"
+        raise ResumeRefused(path, "version_unsupported", reason)
+    if value.get("kind") != "agent":
+        raise ResumeRefused(path, "other_run", f"the trace is of a run of the kind {value.get('kind')!r}, no agent's")
+    try:
+        return msgspec.convert(value, records.Header)
+    except msgspec.ValidationError as error:
+        raise UnreadableError(path, f"has a damaged header: {error}") from error
+
+
+def _seq(line: bytes) -> int | None:
+    head = line[:60].partition(b'"seq":')[2]
+    digits = head[: len(head) - len(head.lstrip(b"0123456789"))]
+    return int(digits) if digits else None
+
+
+def _whole(line: bytes) -> bool:
+    try:
+        return isinstance(_value(line).get("machine"), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _value(line: bytes) -> dict[str, Value]:
+    value = _decoder.decode(line.decode())
+    if not isinstance(value, dict):
+        raise ValueError("no object")
+    return value
+
+
+def _records(lines: list[bytes]) -> Iterator[tuple[str, dict[str, Value]]]:
+    for line in lines:
+        try:
+            value = _value(line)
+        except (ValueError, RecursionError):
+            continue  # torn: it never happened
+        yield value.get("record", ""), value
+
+
+def _tell(path: str, run: AgentRun, kind: str, record: dict[str, Value]) -> None:
+    event = _event(kind, record)
+    if event is None:
+        return
+    try:
+        run.replay(event)
+    except RunnerError as error:
+        raise ResumeRefused(path, "value_unreadable", f"the journal does not fit the run: {error}") from error
+
+
+def _event(kind: str, record: dict[str, Value]) -> AnyEvent | None:
+    """What a record says the machine was told."""
+    if kind in ("move", "operation") and record.get("event") is not None:
+        found: AnyEvent = msgspec.convert(record["event"], AnyEvent, str_keys=True)
+        return found
+    if kind == "operation" and record["kind"] == "tool":
+        call = record["internal_call_id"]
+        if record["status"] == "started":
+            return Start(call)
+        if record["status"] == "succeeded":
+            return Answer(call, record.get("result"))
+    return None

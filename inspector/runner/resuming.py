@@ -1,0 +1,207 @@
+"""How a saved run goes on: what it is, whether it may, what was decided; then the same loop as ever."""
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.journal import Journal
+from inspector.model.run import RunLink
+from inspector.runner import driving, ending
+from inspector.runner import hooks as hooking
+from inspector.runner.claims import Claims, Owned
+from inspector.runner.data import Awaiting, Executing, Resolving
+from inspector.runner.effects import Again, Answer, Approve, Deny, Edit, Resolve, Rollback, Stop
+from inspector.runner.errors import RequestError, ResumeRefused
+from inspector.runner.leg import Emit, Leg
+from inspector.runner.machine import AgentRun
+from inspector.runner.preflight import Finding, Preflight, examine
+from inspector.runner.restore import Restored, load
+from inspector.runner.result import RunResult
+
+if TYPE_CHECKING:
+    from inspector.runner.driving import Resuming
+
+
+def restored(source: Any, step: int | None = None) -> Restored:
+    """The saved run that is meant. What is in memory is copied: resuming it twice is two runs."""
+    if isinstance(source, Restored):
+        return source
+    if isinstance(source, RunResult):
+        source = source.run
+    if isinstance(source, AgentRun):
+        run = source.copy()
+        data = run.data
+        return Restored(run=run, id=data.id, format="runinspect", step=0, name=data.agent, definition=data.definition)
+    return load(str(source), step)
+
+
+async def examined(asked: "Resuming", saved: Restored, claims: Claims | None) -> Preflight:
+    """The preflight of a resume, with what the host knows of the run."""
+    snapshot = await asked.setup.registry.everything()
+    found = examine(
+        saved.run.data,
+        saved.definition,
+        saved.name,
+        snapshot.tools,
+        hooking.listed(asked.setup.hooks),
+        asked.agent.name,
+        asked.decided,
+    )
+    if claims is not None and not asked.is_over(saved.run):
+        _known(saved, claims, found)
+    return found
+
+
+def _known(saved: Restored, claims: Claims, found: Preflight) -> None:
+    holder = claims.holder(saved.id)
+    if holder is not None:
+        found.findings.insert(0, Finding("owned", saved.id, str(Owned(holder))))
+    successors = claims.successors(saved.id)
+    if successors:
+        names = ", ".join(f"{item.run} at {item.at}" for item in successors[-3:])
+        found.findings.append(Finding("already_resumed", saved.id, f"was resumed before, as {names}", False, True))
+
+
+async def go(asked: "Resuming", trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
+    """Carry the resume out. Raises ResumeRefused before anything happens."""
+    saved = restored(asked.source, asked.step)
+    claims = None if saved.path is None else asked._claims or Claims()
+    if asked.is_over(saved.run):
+        return await _replayed(asked, saved, emit)
+    found = await examined(asked, saved, claims)
+    standing = found.standing(asked.decided.accept)
+    if standing:
+        raise ResumeRefused(standing[0].subject, standing[0].code, "; ".join(f.detail for f in standing))
+    _all_known(asked, saved)
+    if claims is None:
+        return await _continued(asked, saved, claims, trace, journal, emit)
+    try:
+        holder = claims.take(saved.id)
+    except Owned as owned:
+        raise ResumeRefused(saved.id, "owned", str(owned)) from owned
+    try:
+        return await _continued(asked, saved, claims, trace, journal, emit)
+    finally:
+        claims.release(holder)
+
+
+def _all_known(asked: "Resuming", saved: Restored) -> None:
+    """Raises RequestError for a decision on what is not open, before anything runs."""
+    phase = saved.run.data.phase
+    for call in asked.decided.calls():
+        if isinstance(phase, Executing):
+            saved.run.slot(call)
+        elif isinstance(phase, Awaiting) and call in asked.decided.reconcile:
+            continue
+        elif not isinstance(phase, Resolving):
+            raise RequestError(call, "nothing is open that could be decided about")
+
+
+async def _continued(
+    asked: "Resuming",
+    saved: Restored,
+    claims: Claims | None,
+    trace: str | None,
+    journal: Journal | None,
+    emit: Emit | None,
+) -> RunResult:
+    run, run_id = saved.run, driving.new_id()
+    if saved.path is not None and trace is None and journal is None:
+        trace = driving.default_trace(run_id)  # what had a journal goes on with one
+    run.data.agent = run.data.agent or asked.agent.name
+    run.data.id = run.data.id or run_id
+    await asked._definition(run)
+    link = RunLink(run=saved.id, step=saved.step)
+
+    async def begin(leg: Leg) -> None:
+        leg.recorder.begin()
+        configured = asked.configured()
+        if configured is not None:
+            leg.tell(configured)
+        await decide(leg, asked)
+        await driving.announce(leg)
+
+    return await driving._journaled(asked, run, run_id, trace, journal, emit, link, begin)
+
+
+async def _replayed(asked: "Resuming", saved: Restored, emit: Emit | None) -> RunResult:
+    """A finished run gives its answer again; nothing runs, but for an append that the memory still owes."""
+    leg = asked._leg(saved.run, saved.id, None, emit)
+    forgotten = await ending.remember(leg)
+    effect = saved.run.next()
+    value = getattr(effect, "value", None)
+    output = getattr(effect, "output", "") if value is None else value
+    ended = ending.Ending("completed", None, None, output, forgotten)
+    return driving._result(asked, leg, ended, saved.path, None)
+
+
+async def decide(leg: Leg, asked: "Resuming") -> None:
+    """Tell the run what was decided, and write down who did."""
+    decided, run, recorder = asked.decided, leg.run, leg.recorder
+    if isinstance(run.data.phase, Awaiting):
+        recorder.decision("rollback", "model", None, None)
+        leg.tell(Rollback())
+        return
+    if isinstance(run.data.phase, Resolving):
+        _resolve(leg, asked)
+        return
+    if not isinstance(run.data.phase, Executing):
+        return
+    for call, arguments in decided.edit.items():
+        recorder.decision("edit", call, arguments, None)
+        leg.tell(Edit(_internal(run, call), arguments))
+    for call in decided.approve:
+        recorder.decision("approve", call, None, None)
+        leg.tell(Approve(_internal(run, call)))
+    for call, reason in decided.deny.items():
+        recorder.decision("deny", call, None, reason)
+        leg.tell(Deny(_internal(run, call), reason))
+    for call, value in decided.answer.items():
+        recorder.decision("answer", call, value, None)
+        leg.tell(Answer(_internal(run, call), value))
+    for call, (how, value) in decided.reconcile.items():
+        recorder.decision("reconcile", call, {"how": how, "value": value}, None)
+        if not _reconcile(leg, _internal(run, call), how, value):
+            return
+    await _retry_harmless(leg, asked)
+
+
+def _internal(run: AgentRun, call: str) -> str:
+    return run.slot(call).call.internal_id
+
+
+def _resolve(leg: Leg, asked: "Resuming") -> None:
+    decided = asked.decided
+    resolution = decided.resolve
+    if resolution is None and decided.deny:
+        (_, reason), *_ = decided.deny.items()
+        resolution = ("skip", reason)
+    if resolution is not None:
+        leg.recorder.decision("resolve", None, list(resolution), None)
+        leg.tell(Resolve(*resolution))
+
+
+def _reconcile(leg: Leg, internal: str, how: str, value: Any) -> bool:
+    """False when the run ends with it."""
+    if how == "retry":
+        leg.tell(Again(internal))
+    elif how == "result":
+        leg.tell(Answer(internal, value))
+    elif how == "failure":
+        leg.tell(Answer(internal, str(value), "error", "other"))
+    elif how == "abort":
+        leg.tell(Stop("given up by the operator"))
+        return False
+    elif how != "leave":
+        raise RequestError(how, "is none of retry, result, failure, abort, leave")
+    return True
+
+
+async def _retry_harmless(leg: Leg, asked: "Resuming") -> None:
+    """Calls that may have run and whose tools say that running them again is without harm run again."""
+    begun = [slot for slot in leg.run.slots if slot.status == "started"]
+    tools = (await leg.tools()).tools if begun else {}
+    for slot in begun:
+        tool = tools.get(slot.call.name)
+        left = slot.call.internal_id in asked.decided.reconcile or slot.call.call_id in asked.decided.reconcile
+        if tool is not None and tool.spec.idempotency == "supported" and not left:
+            leg.recorder.decision("reconcile", slot.call.call_id, {"how": "retry"}, "the tool is idempotent")
+            leg.tell(Again(slot.call.internal_id))

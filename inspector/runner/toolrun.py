@@ -1,0 +1,60 @@
+"""Running one call of a tool: every way in which it can end is a value."""
+
+import asyncio
+import contextvars
+from typing import Any
+
+from inspector.runner.effects import ToRun
+from inspector.runner.messages import ErrorKind
+from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext, ToolError, ToolRefused
+
+_KINDS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
+    (TimeoutError, "timeout"),
+    (PermissionError, "permission_denied"),
+    (ConnectionError, "network"),
+)
+
+current: contextvars.ContextVar[ToolContext | None] = contextvars.ContextVar("inspector.tool", default=None)
+"""The call that runs here; for code below a tool that needs to know."""
+
+
+def not_found(name: str) -> Came:
+    """A call of a tool that nobody has."""
+    return Came(f"tool `{name}` not found", "error", "not_found")
+
+
+async def needs_approval(tool: AnyTool, call: ToRun) -> bool:
+    """Whether somebody must decide before this call runs. A predicate that fails asks: never the other
+    way round."""
+    gate = tool.needs_approval
+    if isinstance(gate, bool):
+        return gate
+    try:
+        found = gate(call)
+        return bool(found if isinstance(found, bool) else await found)
+    except Exception:
+        return True
+
+
+async def came(tool: AnyTool, arguments: Any, context: ToolContext) -> Came:
+    """Run a call. Raises NeedsInput, and what ends the process or the task; nothing else."""
+    mark = current.set(context)
+    try:
+        if tool.timeout is None:
+            return await tool.run(arguments, context)
+        async with asyncio.timeout(tool.timeout):
+            return await tool.run(arguments, context)
+    except NeedsInput:
+        raise
+    except ToolRefused as refused:
+        return Came(str(refused), "refused")
+    except ToolError as error:
+        return Came(str(error), "error", error.kind)
+    except TimeoutError as error:
+        words = str(error) or f"no answer within {tool.timeout} s; it may still happen"
+        return Came(words, "error", "timeout")
+    except Exception as error:
+        kind: ErrorKind = next((kind for known, kind in _KINDS if isinstance(error, known)), "other")
+        return Came(f"{type(error).__name__}: {error}", "error", kind)
+    finally:
+        current.reset(mark)

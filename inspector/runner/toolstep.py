@@ -1,0 +1,210 @@
+"""Performing a batch of calls: gates, hooks, the tools themselves; each answer is taken in by itself.
+
+Calls that wait for somebody are held before anything runs; the others run, at most `concurrency` at a time.
+When a hook stops the run, what has not begun never begins, what is under way ends, and of several stops
+the one of the first call counts. Nothing is shown to a stream before all have ended.
+"""
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from inspector.model.records import Operation
+from inspector.model.run import RunError
+from inspector.model.values import Value
+from inspector.runner import hookchain, toolrun, view
+from inspector.runner.effects import Answer, CallTools, Edit, Hold, Start, Stop, ToRun
+from inspector.runner.hooks import ToolCall, ToolResult
+from inspector.runner.items import ToolCommitted, ToolReturned
+from inspector.runner.leg import Leg
+from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """How one call ended: `stop` when a hook ended the run there; `arguments` when it was run."""
+
+    call: ToRun
+    ran: bool = False
+    arguments: Value = None
+    stop: str | None = None
+
+
+async def call_tools(leg: Leg, effect: CallTools) -> None:
+    """Perform the effect."""
+    tools = (await leg.tools()).tools
+    leg.batch_started = leg.batch_started or leg.recorder.clock()
+    free = []
+    for call in effect.calls:
+        leg.recorder.operation(_operation(leg, call, tools.get(call.name)), "planned", request=call.arguments)
+        tool = tools.get(call.name)
+        if tool is not None and not call.approved and await toolrun.needs_approval(tool, call):
+            leg.tell(Hold(call.internal_id))
+        else:
+            free.append(call)
+    ended = await _all(leg, free, tools)
+    stops = [ran.stop for ran in ended if ran.stop is not None]
+    if stops:
+        close_batch(leg)
+        leg.tell(Stop(stops[0]))
+        return
+    for ran in ended:
+        _surface(leg, ran)
+    if view.settled(leg.run.slots):
+        close_batch(leg)
+
+
+def close_batch(leg: Leg) -> None:
+    """Write down the step that the batch is, as far as it came."""
+    slots = leg.run.slots
+    started = leg.batch_started or leg.recorder.clock()
+    leg.batch_started = None
+    leg.recorder.step(lambda seq: view.tools_step(seq, slots, started, leg.recorder.clock()))
+    status = "done" if view.settled(slots) else "pending"
+    leg.note(
+        "step", seq=leg.recorder.seq, kind="tools", status=status, name=", ".join(slot.call.name for slot in slots)
+    )
+
+
+async def _all(leg: Leg, calls: list[ToRun], tools: Any) -> list[Ran]:
+    if leg.setup.concurrency <= 1 or len(calls) < 2:
+        ended: list[Ran] = []
+        for call in calls:
+            if leg.control.stopping or (ended and ended[-1].stop is not None):
+                break
+            ended.append(await _one(leg, call, tools.get(call.name)))
+        return ended
+    gate = asyncio.Semaphore(leg.setup.concurrency)
+    stopped = False
+
+    async def one(call: ToRun) -> Ran | None:
+        nonlocal stopped
+        async with gate:
+            if stopped or leg.control.stopping:
+                return None
+            ran = await _one(leg, call, tools.get(call.name))
+            stopped = stopped or ran.stop is not None
+            return ran
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(call)) for call in calls]
+    return [ran for task in tasks if (ran := task.result()) is not None]
+
+
+async def _one(leg: Leg, call: ToRun, tool: AnyTool | None) -> Ran:
+    event = ToolCall(
+        **leg.heard(),
+        name=call.name,
+        call_id=call.call_id,
+        internal_id=call.internal_id,
+        arguments=call.arguments,
+        approved=call.approved,
+    )
+    told, action = await hookchain.rewritten(leg.setup.hooks, event)
+    arguments = told.arguments
+    if arguments is not call.arguments:
+        leg.tell(Edit(call.internal_id, arguments))
+    if action.kind == "stop":
+        return Ran(call, stop=action.value)
+    if action.kind == "skip":
+        return await _finish(leg, call, arguments, Came(action.value, "skipped"), None)
+    operation = _operation(leg, call, tool)
+    leg.recorder.operation(operation, "started", durable=True)
+    leg.run.send(Start(call.internal_id))
+    leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="started", step=operation.seq)
+    try:
+        came = await _came(leg, call, tool, arguments)
+    except NeedsInput as asked:
+        held = Hold(call.internal_id, "input", asked.question)
+        leg.recorder.operation(operation, "failed", error=RunError(type="input", message="asks"), event=held)
+        leg.run.send(held)
+        return Ran(call)
+    return await _finish(leg, call, arguments, came, operation)
+
+
+async def _came(leg: Leg, call: ToRun, tool: AnyTool | None, arguments: Value) -> Came:
+    if tool is None:
+        return toolrun.not_found(call.name)
+    context = ToolContext(
+        run_id=leg.data.id,
+        agent=leg.setup.name,
+        turn=leg.data.turn,
+        call_id=call.call_id,
+        internal_id=call.internal_id,
+        idempotency_key=idempotency_key(leg.data.id, call.internal_id),
+        attempt=call.attempt,
+        conversation=leg.data.conversation,
+        scratch=leg.data.scratch,
+    )
+    with leg.setup.telemetry.span("tool", call.name, leg=leg, call=call, arguments=arguments) as span:
+        came = await toolrun.came(tool, arguments, context)
+        leg.setup.telemetry.came(span, came)
+    return came
+
+
+async def _finish(leg: Leg, call: ToRun, arguments: Value, came: Came, operation: Operation | None) -> Ran:
+    """The hooks on the result, then the answer is written down and taken in."""
+    event = ToolResult(
+        **leg.heard(),
+        name=call.name,
+        call_id=call.call_id,
+        internal_id=call.internal_id,
+        arguments=arguments,
+        raw=came.value,
+        value=came.value,
+        outcome=came.outcome,
+        error_kind=came.kind,
+    )
+    told, action = await hookchain.rewritten(leg.setup.hooks, event)
+    parts = came.parts if told.value is came.value else ()
+    answer = Answer(call.internal_id, told.value, came.outcome, came.kind, parts)
+    if operation is None:
+        leg.tell(answer)
+    else:
+        failed = came.outcome == "error"
+        error = RunError(type=came.kind, message=str(came.value)) if failed else None
+        leg.recorder.operation(
+            operation,
+            "failed" if failed else "succeeded",
+            durable=True,
+            result=told.value,
+            error=error,
+            event=None if came.outcome == "success" and not parts else answer,
+        )
+        leg.run.send(answer)
+        leg.note(
+            "operation", kind="tool", name=call.name, call_id=call.call_id, status="failed" if failed else "succeeded"
+        )
+    return Ran(call, operation is not None, arguments, action.value if action.kind == "stop" else None)
+
+
+def _surface(leg: Leg, ran: Ran) -> None:
+    slot = leg.run.slot(ran.call.internal_id) if leg.emit is not None else None
+    if slot is None or slot.result is None:
+        return
+    if ran.ran:
+        leg.send(ToolCommitted(slot.call, slot.call.internal_id, ran.arguments))
+    leg.send(ToolReturned(slot.result, slot.call.internal_id))
+
+
+def idempotency_key(run_id: str, internal_id: str) -> str:
+    """The key of a call: the same in every process that runs it."""
+    return f"{run_id}:{internal_id}"
+
+
+def _operation(leg: Leg, call: ToRun, tool: AnyTool | None) -> Operation:
+    spec = tool.spec if tool is not None else None
+    journaled = leg.recorder.journal is not None
+    return Operation(
+        id=f"tool-{call.internal_id}.{call.attempt}",
+        seq=leg.recorder.seq + 1,
+        kind="tool",
+        name=call.name,
+        status="planned",
+        attempt=call.attempt,
+        call_id=call.call_id,
+        internal_call_id=call.internal_id,
+        digest=view.digest([call.name, call.arguments]) if journaled else None,
+        idempotency=spec.idempotency if spec is not None else None,
+        idempotency_key=idempotency_key(leg.data.id, call.internal_id),
+    )

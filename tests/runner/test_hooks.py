@@ -1,0 +1,328 @@
+"""Hooks: every event, the actions that it takes, and how those of several hooks combine."""
+
+from typing import Any
+
+import pytest
+
+from inspector import Agent, Call, Hook, Message, ModelTurn, ScriptedModel, tool
+from inspector.runner.hookchain import merged
+from inspector.runner.hooks import EVENTS, Patch, checked, listed
+from inspector.runner.messages import Reasoning, Result
+
+
+@tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+ADDS = [Call("add", {"a": 1, "b": 2})]
+
+
+class All(Hook):
+    """Hears everything and writes it down."""
+
+    name = "all"
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        for event in EVENTS:
+            setattr(self, f"on_{event}", lambda event: self.heard.append(event.kind))
+
+
+def agent_of(*script: Any, hooks: Any = (), **options: Any) -> Agent:
+    return Agent("a", ScriptedModel(*script), tools=[add], hooks=hooks, **options)
+
+
+async def test_the_order_of_events() -> None:
+    hook = All()
+    result = await agent_of(ADDS, "3", hooks=[hook]).prompt("go").run()
+    assert result.status == "completed"
+    turn = ["completion_call", "model_select", "completion_response", "model_turn_finished"]
+    assert hook.heard == ["run_start", *turn, "tool_call", "tool_result", *turn, "run_settled"]
+    hook.heard.clear()
+    async for _ in agent_of(ADDS, "3", hooks=[hook]).prompt("go").stream():
+        pass
+    streamed = [event for event in hook.heard if not event.endswith("delta")]
+    assert streamed == [
+        "run_start",
+        *("completion_call", "model_select", "model_turn_finished", "tool_call", "tool_result"),
+        *("completion_call", "model_select", "stream_response_finish", "model_turn_finished", "run_settled"),
+    ]
+    assert {"text_delta", "tool_call_delta"} <= set(hook.heard)
+
+
+async def test_what_a_hook_may_know() -> None:
+    seen: list[Any] = []
+
+    class Look(Hook):
+        def on_tool_call(self, event: Any) -> None:
+            seen.append((event.run_id, event.agent, event.turn, event.is_streaming, event.arguments))
+
+    result = await agent_of(ADDS, "3", hooks=[Look()]).prompt("go").run()
+    assert seen == [(result.run_id, "a", 1, False, {"a": 1, "b": 2})]
+
+
+def a_hook(event: str, *actions: Any) -> Hook:
+    """A hook that answers an event with actions, one after another; a string is a method of the event."""
+    left = list(actions)
+
+    def method(heard: Any) -> Any:
+        if not left:
+            return None
+        name, *args = left.pop(0)
+        return getattr(heard, name)(*args)
+
+    async def later(heard: Any) -> Any:
+        return method(heard)
+
+    hook = Hook()
+    hook.name = f"{event}-{len(actions)}"
+    setattr(hook, f"on_{event}", method if event == "model_select" else later)
+    return hook
+
+
+async def test_a_rewrite_of_the_arguments_chains_and_survives_a_skip() -> None:
+    first = a_hook("tool_call", ("rewrite", {"a": 5, "b": 5}))
+    seen: list[Any] = []
+
+    class Second(Hook):
+        def on_tool_call(self, event: Any) -> Any:
+            seen.append(event.arguments)
+            return event.rewrite({"a": event.arguments["a"], "b": 1})
+
+    result = await agent_of(ADDS, "done", hooks=[first, Second()]).prompt("go").run()
+    assert seen == [{"a": 5, "b": 5}]
+    assert _results(result) == ["6"]
+    assert result.messages[1].calls[0].arguments == {"a": 1, "b": 2}
+
+
+async def test_a_skip_is_the_result_and_the_body_does_not_run() -> None:
+    ran: list[int] = []
+
+    @tool(name="add")
+    def counted(a: int, b: int) -> int:
+        ran.append(a)
+        return a
+
+    agent = Agent("a", ScriptedModel(ADDS, "done"), tools=[counted], hooks=[a_hook("tool_call", ("skip", "closed"))])
+    result = await agent.prompt("go").run()
+    assert (_results(result), ran) == (["closed"], [])
+
+
+async def test_a_result_is_told_otherwise_and_the_raw_one_stays() -> None:
+    seen: list[Any] = []
+
+    class Second(Hook):
+        def on_tool_result(self, event: Any) -> None:
+            seen.append((event.raw, event.value, event.outcome))
+
+    result = await agent_of(ADDS, "x", hooks=[a_hook("tool_result", ("rewrite", "three")), Second()]).prompt("go").run()
+    assert _results(result) == ["three"]
+    assert seen == [(3, "three", "success")]
+
+
+@pytest.mark.parametrize("event", [event for event, actions in EVENTS.items() if "stop" in actions])
+async def test_a_stop_ends_the_run_wherever_it_comes(event: str) -> None:
+    thought = Reasoning(({"type": "text", "content": {"text": "well"}},))
+    script: list[Any] = [[Call("sub")], "x"] if event == "invalid_tool_call" else [[thought, "hm", *ADDS], "x"]
+    agent = agent_of(*script, hooks=[a_hook(event, ("stop", "enough"))])
+    if event.endswith("delta") or event.startswith("stream"):
+        items = [item async for item in agent.prompt("go").stream()]
+        result = items[-1].result
+    else:
+        result = await agent.prompt("go").run()
+    assert (result.status, result.reason) == ("cancelled", "cancelled")
+    assert "enough" in (result.error.message or "")
+
+
+async def test_a_stopped_preparation_spends_no_turn() -> None:
+    result = await agent_of("x", hooks=[a_hook("completion_call", ("stop", "no"))]).prompt("go").run()
+    assert (result.run.data.turn, result.usage.input_tokens) == (0, 0)
+
+
+async def test_a_hook_that_raises_stops_the_run_by_name() -> None:
+    class Broken(Hook):
+        def on_tool_call(self, event: Any) -> None:
+            raise KeyError("x")
+
+    result = await agent_of(ADDS, "x", hooks=[Broken()]).prompt("go").run()
+    assert "the hook Broken raised KeyError" in (result.error.message or "")  # type: ignore[union-attr]
+
+
+async def test_an_action_of_another_event_stops_the_run() -> None:
+    class Odd(Hook):
+        def on_tool_call(self, event: Any) -> Any:
+            return 7
+
+    result = await agent_of(ADDS, "x", hooks=[Odd()]).prompt("go").run()
+    assert "returned 7 for tool_call" in (result.error.message or "")  # type: ignore[union-attr]
+
+
+async def test_the_first_resolution_of_an_invalid_call_wins() -> None:
+    hooks = [
+        a_hook("invalid_tool_call"),
+        a_hook("invalid_tool_call", ("repair", "add")),
+        a_hook("invalid_tool_call", ("fail",)),
+    ]
+    result = await agent_of([Call("plus", {"a": 1, "b": 2})], "3", hooks=hooks).prompt("go").run()
+    assert (result.status, _results(result)) == ("completed", ["3"])
+
+
+async def test_without_a_resolution_the_run_fails() -> None:
+    result = await agent_of([Call("plus")], "3").prompt("go").run()
+    assert (result.status, result.reason) == ("failed", "unknown_tool")
+    assert "on offer were add" in (result.error.message or "")  # type: ignore[union-attr]
+
+
+async def test_a_senseless_resolution_fails_the_run_and_says_so() -> None:
+    result = (
+        await agent_of([Call("plus")], "3", hooks=[a_hook("invalid_tool_call", ("repair", "minus"))]).prompt("x").run()
+    )
+    assert "makes no sense" in (result.error.message or "")  # type: ignore[union-attr]
+
+
+async def test_a_retried_call_is_told_to_the_model() -> None:
+    hook = a_hook("invalid_tool_call", ("retry", "use add"))
+    model = ScriptedModel([Call("plus")], lambda messages: messages[-1].content[0].text)
+    result = await Agent("a", model, tools=[add], hooks=[hook]).prompt("go").run()
+    assert result.output == "use add"
+
+
+async def test_a_turn_is_made_again_on_both_surfaces() -> None:
+    def script(messages: Any) -> Any:
+        return "better" if messages[-1].text == "again" else "draft"
+
+    agent = Agent("a", ScriptedModel(script), hooks=[a_hook("model_turn_finished", ("retry", "again"))])
+    assert (await agent.prompt("go").run()).output == "better"
+    agent = Agent("a", ScriptedModel(script), hooks=[a_hook("model_turn_finished", ("retry", "again"))])
+    items = [item async for item in agent.prompt("go").stream()]
+    assert [type(item).__name__ for item in items if "Delta" not in type(item).__name__] == [
+        *("ModelCalled", "TurnRetried", "ModelCalled", "Final")
+    ]
+    result = await agent_of(ADDS, "x", hooks=[a_hook("model_turn_finished", ("retry",))]).prompt("go").run()
+    assert "cannot be made again" in (result.error.message or "")  # type: ignore[union-attr]
+
+
+async def test_the_prompt_can_be_rewritten_and_the_end_is_heard() -> None:
+    ends: list[Any] = []
+
+    class End(Hook):
+        def on_run_settled(self, event: Any) -> None:
+            ends.append((event.status, event.output, event.error))
+
+    model = ScriptedModel(lambda messages: messages[-1].text.upper())
+    agent = Agent("a", model, hooks=[a_hook("run_start", ("rewrite", "hello")), End()])
+    assert (await agent.prompt("go").run()).output == "HELLO"
+    failing = await Agent("a", ScriptedModel(), hooks=[End()]).prompt("go").run()
+    assert failing.status == "failed"
+    assert [end[0] for end in ends] == ["completed", "failed"]
+
+
+def test_patches_merge() -> None:
+    old = Patch("one", 0.1, None, None, ("a", "b"), {"x": 1, "y": 1}, ("doc1",), (Message.user("h1"),))
+    new = Patch(None, 0.2, 5, "none", ("b", "c"), {"y": 2}, ("doc2",), None)
+    assert merged(old, new) == Patch(
+        "one", 0.2, 5, "none", ("b",), {"x": 1, "y": 2}, ("doc1", "doc2"), (Message.user("h1"),)
+    )
+    assert merged(Patch(), Patch()) == Patch()
+
+
+async def test_a_patch_is_for_one_turn_only() -> None:
+    seen: list[Any] = []
+
+    class Asked(ScriptedModel):
+        async def request(self, request: Any) -> ModelTurn:
+            seen.append((request.instructions, request.temperature, request.choice, [t.name for t in request.tools]))
+            return await super().request(request)
+
+    class Once(Hook):
+        def on_completion_call(self, event: Any) -> Any:
+            if event.turn == 1:
+                return event.patch(
+                    temperature=0.5, tool_choice="required", extra_context=["Doc."], active_tools=["add"]
+                )
+            return None
+
+    agent = Agent("a", Asked(ADDS, "x"), tools=[add, tool(name="sub")(lambda: 1)], instructions="Be.", hooks=[Once()])
+    assert (await agent.prompt("go").run()).status == "completed"
+    assert seen == [("Be.\n\nDoc.", 0.5, "required", ["add"]), ("Be.", None, None, ["add", "sub"])]
+
+
+async def test_an_active_tool_that_is_not_there_fails_and_spends_nothing() -> None:
+    class Wrong(Hook):
+        def on_completion_call(self, event: Any) -> Any:
+            return event.patch(active_tools=["nothing"])
+
+    result = await agent_of("x", hooks=[Wrong()]).prompt("go").run()
+    assert (result.status, result.reason, result.run.data.turn) == ("failed", "request", 0)
+    assert "nothing" in (result.error.message or "")  # type: ignore[union-attr]
+
+
+async def test_a_model_is_chosen_per_turn_and_the_one_before_is_known() -> None:
+    seen: list[Any] = []
+
+    class Route(Hook):
+        def on_model_select(self, event: Any) -> Any:
+            seen.append((event.model.name, event.previous))
+            return event.select(ScriptedModel(ADDS, "from the other", name="other")) if event.turn == 2 else None
+
+    result = await agent_of(ADDS, "from the first", hooks=[Route()]).prompt("go").run()
+    assert result.output == "from the other"
+    assert seen == [("scripted", None), ("scripted", "scripted")]
+    assert result.run.data.previous_model == "other"
+
+
+async def test_the_scratchpad_is_saved_with_the_run() -> None:
+    class Count(Hook):
+        def on_completion_call(self, event: Any) -> None:
+            event.scratch["calls"] = event.scratch.get("calls", 0) + 1
+
+    @tool(needs_approval=True)
+    def sign() -> str:
+        return "ok"
+
+    agent = Agent("a", ScriptedModel([Call("sign")], "done"), tools=[sign], hooks=[Count()])
+    first = await agent.prompt("go").run()
+    assert first.run.data.scratch == {"calls": 1}
+    again = await agent.resume(first.run).approve("c1").run()
+    assert again.run.data.scratch == {"calls": 2}
+
+
+def test_hooks_are_listed_by_event_order_and_name() -> None:
+    class B(Hook):
+        def on_tool_result(self, event: Any) -> None: ...
+
+        def on_tool_call(self, event: Any) -> None: ...
+
+    class A(Hook):
+        name = "first"
+
+        def on_tool_call(self, event: Any) -> None: ...
+
+    name = B.__name__
+    found = [(hook.event, hook.name) for hook in listed([A(), B()])]
+    assert found == [("tool_call", "first"), ("tool_call", name), ("tool_result", name)]
+    with pytest.raises(TypeError, match="on_tool_cal"):
+        checked([type("Typo", (Hook,), {"on_tool_cal": lambda self, event: None})()])
+    with pytest.raises(TypeError, match="hears no event"):
+        checked([Hook()])
+
+
+async def test_the_first_stop_of_a_batch_counts_and_nothing_is_shown() -> None:
+    import asyncio
+
+    class StopSecond(Hook):
+        async def on_tool_call(self, event: Any) -> Any:
+            await asyncio.sleep(0.01 if event.call_id == "c1" else 0)
+            return event.stop(f"at {event.call_id}") if event.call_id in ("c1", "c2") else None
+
+    calls = [Call("add", {"a": n, "b": 0}) for n in range(4)]
+    for limit in (1, 4):
+        agent = agent_of(calls, "x", hooks=[StopSecond()], concurrency=limit)
+        items = [item async for item in agent.prompt("go").stream()]
+        assert not [item for item in items if type(item).__name__.startswith("Tool")]
+        assert "at c1" in items[-1].result.error.message
+
+
+def _results(result: Any) -> list[str]:
+    return [part.text for message in result.messages for part in message.content if isinstance(part, Result)]
