@@ -1,0 +1,163 @@
+"""Ifs and loops. They have no lines in the journal: what they take and put is told by what others took, by
+the trace's steps of theirs, and by checkpoints.
+
+An if takes a condition, runs its branch, and passes the condition on. A loop takes an iterable, puts an item,
+runs its body, and so on; when the items are used up it puts None on `out`. Where the iterable is known its
+items are too.
+"""
+
+from typing import Protocol
+
+from inspector.formats.readers.wfpy.checkpoint import Checkpoint, SavedActor, SavedQueue
+from inspector.formats.readers.wfpy.network import Actor, Queue
+from inspector.formats.readers.wfpy.tokens import Store, elements
+
+NOTHING = b"null"
+_BY_CONTROL = "put by an if or a loop, whose tokens are not in the journal"
+
+
+class Machine(Protocol):
+    """What moves tokens: the replay."""
+
+    store: Store
+
+    def put(self, queue: Queue, ref: int, step: int) -> None: ...
+    def take(self, queue: Queue, step: int) -> int: ...
+
+
+class Control:
+    """How far an if or a loop is. `items` are those of the iterable in hand, None where they are not known."""
+
+    __slots__ = ("emit", "index", "initialized", "items", "pending", "put_items")
+
+    def __init__(self) -> None:
+        self.initialized = self.pending = False
+        self.items: list[int] | None = None
+        self.index = 0
+        self.emit: int | None = None
+        self.put_items = 0
+
+
+class Controls:
+    """All ifs and loops of a run."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine, self._store = machine, machine.store
+        self._states: dict[int, Control] = {}
+
+    def state(self, actor: Actor) -> Control:
+        return self._states.setdefault(id(actor), Control())
+
+    def restore(self, actor: Actor, saved: Checkpoint, entry: SavedActor) -> None:
+        """Begin where the checkpoint of another run has it."""
+        state, control = self.state(actor), entry.control or {}
+        state.items = saved.items(self._store, control)
+        state.initialized = state.items is not None or control.get("initialized") is True
+        index = control.get("loopIndex")
+        state.index = index if isinstance(index, int) else 0
+        if isinstance(entry.pending, dict):
+            state.pending, state.put_items = True, 1
+            emitted = SavedQueue(entry.scope, "", 0, [entry.pending.get("emit")])
+            state.emit = saved.token(self._store, emitted, 0)
+
+    def supply(self, actor: Actor, queue: Queue, count: int, step: int) -> None:
+        """Put on `queue` what is missing to `count`: somebody takes it, so it was there."""
+        while queue.available < count:
+            if queue.out_port == "item":
+                self._item(actor, step)
+            elif "cond" in actor.ins or (actor.kind or "").endswith("if"):
+                self._begin_if(actor, step)
+                self._end_if(actor, step)
+            else:
+                self._end_loop(actor, step)
+            if queue.available < count:
+                self._machine.put(queue, self._store.unknown(_BY_CONTROL), step)
+
+    def start(self, actor: Actor, step: int) -> None:
+        """A firing of it begins: it takes its condition, or its iterable when it has none in hand."""
+        if self._is_if(actor):
+            self._begin_if(actor, step)
+        else:
+            self._begin_loop(actor, step)
+
+    def finish(self, actor: Actor, sizes: dict[str, list[int]], step: int) -> None:
+        """The firing is over; `sizes` are those the trace has of its queues now."""
+        state = self.state(actor)
+        if self._is_if(actor):
+            if not state.pending:
+                self._begin_if(actor, step)
+            self._end_if(actor, step)
+        elif not state.put_items and self._short(actor, "item", sizes):
+            self._item(actor, step)
+        elif not state.put_items and (self._short(actor, "out", sizes) or "out" not in actor.outs):
+            self._end_loop(actor, step)
+        state.put_items = 0
+        self.settle(actor, sizes, step)
+
+    def settle(self, actor: Actor, sizes: dict[str, list[int]], step: int) -> None:
+        """Take and put until the actor's queues have the sizes that the trace has."""
+        for queue in actor.queues():
+            known = sizes.get(queue.id, [])
+            if queue.ordinal < len(known):
+                self._settle(actor, queue, known[queue.ordinal], step)
+
+    def _is_if(self, actor: Actor) -> bool:
+        return "cond" in actor.ins or (actor.kind or "").endswith("if")
+
+    def _short(self, actor: Actor, port: str, sizes: dict[str, list[int]]) -> bool:
+        return any(
+            queue.ordinal < len(sizes.get(queue.id, [])) and sizes[queue.id][queue.ordinal] > queue.available
+            for queue in actor.outs.get(port, ())
+        )
+
+    def _settle(self, actor: Actor, queue: Queue, size: int, step: int) -> None:
+        while queue.target == actor.name and queue.available > size:
+            self._machine.take(queue, step)
+        while queue.source == actor.name and 0 < size - queue.available < 10_000:
+            self._machine.put(queue, self._store.unknown(_BY_CONTROL), step)
+
+    def _begin_if(self, actor: Actor, step: int) -> None:
+        state = self.state(actor)
+        if state.pending:
+            return
+        state.pending = True
+        queue = next(iter(actor.ins.get("cond", ())), None)
+        state.emit = self._machine.take(queue, step) if queue is not None and queue.available else None
+
+    def _end_if(self, actor: Actor, step: int) -> None:
+        state = self.state(actor)
+        ref = self._store.unknown(_BY_CONTROL) if state.emit is None else state.emit
+        state.pending, state.emit = False, None
+        for queue in actor.outs.get("out", ()):
+            self._machine.put(queue, ref, step)
+
+    def _begin_loop(self, actor: Actor, step: int) -> None:
+        state = self.state(actor)
+        if state.initialized:
+            return
+        state.initialized, state.index = True, 0
+        queue = next(iter(actor.ins.get("iter", ())), None)
+        if queue is not None and queue.available:
+            found = elements(self._store.text(self._machine.take(queue, step)))
+            state.items = None if found is None else [self._store.of_text(item) for item in found]
+
+    def _item(self, actor: Actor, step: int) -> None:
+        state = self.state(actor)
+        if state.items is not None and state.index >= len(state.items):
+            self._end_loop(actor, step)
+        self._begin_loop(actor, step)
+        known = state.items is not None and state.index < len(state.items)
+        ref = state.items[state.index] if known and state.items else self._store.unknown(_BY_CONTROL)
+        state.index += 1
+        state.put_items += 1
+        for queue in actor.outs.get("item", ()):
+            self._machine.put(queue, ref, step)
+
+    def _end_loop(self, actor: Actor, step: int) -> None:
+        state = self.state(actor)
+        if state.initialized and state.items is not None and state.index < len(state.items):
+            return
+        static = state.items if "iter" not in actor.ins else None
+        state.initialized, state.items = False, static
+        for queue in actor.outs.get("out", ()):
+            self._machine.put(queue, self._store.of_text(NOTHING), step)

@@ -1,0 +1,240 @@
+"""The firing journal, line by line: `run.wf-journal.jsonl`.
+
+A header, then a line per completed leaf firing, flushed one by one, so a killed run leaves whole lines and at
+most one torn one. A run id used twice leaves two headers: the last one begins the run that is shown. Lines are
+decoded twice: at once for the few columns the rebuilding of queues needs, with tokens left as the text they
+are; in full only when somebody looks.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
+
+import msgspec
+
+from inspector.formats.files import File
+from inspector.formats.jsontext import Damaged, Place, parse
+from inspector.formats.lines import Lines
+from inspector.model.run import Problem
+from inspector.model.values import Value
+
+PIECES = 1 << 30
+"""Line numbers from here on are pieces of damaged lines that are whole records."""
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Text = bytes | None
+"""A token as JSON text, or None where that is not known."""
+
+
+class Entry(msgspec.Struct, rename="camel"):
+    """What is needed of a line at once. A header line has `header` set, and nothing else."""
+
+    actor: str = ""
+    fire_count: int = 0
+    seq: int | None = None
+    replayed: bool = False
+    consumed: list[tuple[str, Count, str]] | None = None
+    produced: list[tuple[str, list[msgspec.Raw]]] | None = None
+    not_replayable: str | None = None
+    header: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    context: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    chat_history: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+    def tokens(self) -> list[tuple[str, list[Text]]]:
+        """Produced tokens as text, by queue id."""
+        return [(queue, [bytes(memoryview(token)) for token in tokens]) for queue, tokens in self.produced or ()]
+
+
+_quick = msgspec.json.Decoder(Entry)
+_RECORD = re.compile(rb'\{"(?:header|actor)":')
+
+
+def decode(line: bytes) -> Entry | None:
+    """The line's columns, None when it takes the careful way. Costs about a microsecond."""
+    try:
+        entry = _quick.decode(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+    return entry if entry.header is not msgspec.UNSET or entry.actor else None
+
+
+def careful(line: bytes, place: Place, problems: list[Problem]) -> Entry:
+    """The same for a line the quick decoder refuses: NaN, lone surrogates, long numbers, depth. Raises
+    Damaged when it is no line of a journal."""
+    value = parse(line, place, problems)
+    if not isinstance(value, dict):
+        raise Damaged(0, "is no object, so no firing")
+    try:
+        exact = json.loads(line)
+    except (ValueError, RecursionError):
+        exact = value
+    groups = exact.get("produced")
+    if isinstance(groups, list):
+        value["produced"] = [_as_raw(group) for group in groups]
+    for name in ("header", "context", "chatHistory"):
+        if name in value:
+            value[name] = msgspec.Raw(b"0")
+    try:
+        entry = msgspec.convert(value, Entry)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise Damaged(0, f"is no firing: {error}") from error
+    if entry.header is msgspec.UNSET and not entry.actor:
+        raise Damaged(0, "is no firing: it names no actor")
+    return entry
+
+
+def _as_raw(group: Any) -> Any:
+    if not (isinstance(group, list) and len(group) == 2 and isinstance(group[1], list)):
+        return group
+    return [group[0], [msgspec.Raw(_text(token)) for token in group[1]]]
+
+
+def _text(token: Any) -> bytes:
+    try:
+        return json.dumps(token).encode()
+    except (TypeError, ValueError, RecursionError):
+        return b"?"
+
+
+class Problems(list[Problem]):
+    """Problems, each once, and no more than anybody reads."""
+
+    LIMIT = 500
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[tuple[str, str]] = set()
+
+    def append(self, problem: Problem) -> None:
+        key = (problem.where, problem.message)
+        if key in self._seen or len(self) > self.LIMIT:
+            return
+        self._seen.add(key)
+        if len(self) == self.LIMIT:
+            problem = Problem(severity="warning", where=problem.where, message="from here on problems are not listed")
+        super().append(problem)
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            self.append(problem)
+
+
+class Journal:
+    """The lines of a journal file. Numbers of lines are from 0, and go on at PIECES for whole records found
+    on damaged lines."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.lines = Lines(file, self._seen)
+        self.problems: list[Problem] = Problems()
+        self.broken: dict[int, list[int]] = {}
+        """Damaged lines, each with its pieces that may be whole."""
+        self._batch: tuple[list[bytes], int] = ([], 0)
+        self._next = 0
+        self._pieces: list[tuple[int, int, int]] = []
+        self.tail: Problem | None = None
+
+    def _seen(self, lines: list[bytes], first: int) -> None:
+        self._batch = (lines, first)
+
+    def read(self, batch: int = 1 << 16) -> Iterator[list[tuple[int, bytes]]]:
+        """Batches of (line number, line) of what was not read yet, up to the end of the file. A last line
+        without its end comes last, and again when it has grown."""
+        self.tail = None
+        for _ in self.lines.scan(batch):
+            lines, first = self._batch
+            if not self.lines.finished(first + len(lines) - 1):
+                lines = lines[:-1]
+            fresh = [(first + at, line) for at, line in enumerate(lines) if first + at >= self._next]
+            self._next = max(self._next, first + len(lines))
+            yield fresh
+        last = len(self.lines) - 1
+        if last >= self._next:
+            yield [(last, self.lines.read(last))]
+
+    def again(self, start: int, batch: int = 1 << 16) -> Iterator[list[tuple[int, bytes]]]:
+        """The same from line `start` on, for lines that were read before."""
+        starts = self.lines.starts
+        while start < self._next:
+            stop = start + 1
+            while stop < self._next and starts[stop] - starts[start] < batch:
+                stop += 1
+            end = starts[stop] if stop < len(starts) else self.lines.scanned
+            piece = self.file.read(starts[start], end - starts[start]).split(b"\n")
+            yield list(enumerate(piece[: stop - start], start))
+            start = stop
+
+    def entries(self, number: int, line: bytes) -> Iterator[tuple[int, Entry]]:
+        """The records of a line: one, none of a blank or damaged line, several where whole ones stand on a
+        damaged line. Damage is added to the problems, that of an unfinished last line to `tail`."""
+        entry = decode(line)
+        if entry is None and line.strip():
+            entry = self._careful(number, line)
+        if entry is not None:
+            self._next = max(self._next, number + 1)
+            yield number, entry
+        for piece in self.broken.get(number, ()):
+            found = decode(self.text(piece))
+            if found is not None:
+                yield piece, found
+
+    def _careful(self, number: int, line: bytes) -> Entry | None:
+        if number in self.broken:
+            return None
+        place = self.lines.place(number)
+        try:
+            return careful(line.rstrip(b"\r"), place, self.problems)
+        except Damaged as damage:
+            where = place.at(line, min(damage.offset, len(line)))
+            problem = Problem(severity="error", where=where, message=f"{damage.reason}; left out")
+        if self.lines.finished(number):
+            self.problems.append(problem)
+            self._break(number, line)
+        else:
+            self.tail = problem
+        return None
+
+    def _break(self, number: int, line: bytes) -> None:
+        """Keep which pieces of a damaged line may be whole records."""
+        starts = [match.start() for match in _RECORD.finditer(line)][:64]
+        pieces = self.broken[number] = []
+        for begin, end in zip(starts, [*starts[1:], len(line)], strict=True):
+            self._pieces.append((number, self.lines.starts[number] + begin, len(line[begin:end].rstrip())))
+            pieces.append(PIECES + len(self._pieces) - 1)
+
+    def text(self, number: int) -> bytes:
+        """A line, or piece of one, as it stands."""
+        if number >= PIECES:
+            _, offset, length = self._pieces[number - PIECES]
+            return self.file.read(offset, length)
+        return self.lines.read(number)
+
+    def place(self, number: int) -> Place:
+        """Where it stands."""
+        if number >= PIECES:
+            line, offset, _ = self._pieces[number - PIECES]
+            return Place(self.file.label, line + 1, offset)
+        return self.lines.place(number)
+
+    def value(self, number: int) -> dict[str, Value]:
+        """A line in full; {} where it is gone by now."""
+        try:
+            value = parse(self.text(number), self.place(number), self.problems)
+        except Damaged:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def token(self, number: int, ordinal: int) -> bytes | None:
+        """The text of a token by its place among all that the line's firing made; None where it is gone."""
+        entry = decode(self.text(number))
+        if entry is None:
+            try:
+                entry = careful(self.text(number), self.place(number), [])
+            except Damaged:
+                return None
+        for _, tokens in entry.produced or ():
+            if ordinal < len(tokens):
+                return bytes(memoryview(tokens[ordinal]))
+            ordinal -= len(tokens)
+        return None

@@ -1,0 +1,309 @@
+"""The network of a run: plans inside plans, their actors and queues, and what passed through each queue.
+
+A queue is a log: the tokens ever put on it in order, and the step of each put and each take. So its contents
+after any step are a range of that log, found by two binary searches, and no snapshots are needed; a token
+costs sixteen bytes, whatever it is, and is decoded when somebody looks.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import msgspec
+
+from inspector.formats.readers.wfpy.journal import Entry, Text
+from inspector.model.text import clean
+
+BOUNDARY = "WF"
+"""What stands in a queue's id for the workflow's own ports."""
+DEEPEST = 100
+MOST_ACTORS = 20_000
+MOST_QUEUES = 50_000
+
+Path = tuple[str, ...]
+
+
+class TooLarge(ValueError):
+    """A network of more actors, queues or levels than anybody draws."""
+
+
+class Queue:
+    """One connection of a plan. `refs` say where its tokens stand, `puts` and `takes` after which step they
+    were there or gone; `initial` are the tokens it began with, before those of `refs`. From step `vague_from`
+    on the records do not tell what is in it."""
+
+    __slots__ = (
+        *("id", "scope", "source", "out_port", "target", "in_port", "ordinal"),
+        *("refs", "puts", "takes", "initial", "fresh", "waiter", "vague_from"),
+    )
+
+    def __init__(self, scope: "Scope", queue_id: str, ordinal: int) -> None:
+        self.id, self.scope, self.ordinal = queue_id, scope, ordinal
+        left, _, right = queue_id.partition("-->")
+        self.source, _, self.out_port = left.partition(".")
+        self.target, _, self.in_port = right.partition(".")
+        self.refs, self.puts, self.takes = array("Q"), array("I"), array("I")
+        self.initial: list[int] = []
+        self.fresh: deque[Text] = deque()
+        self.waiter: Actor | None = None
+        self.vague_from: int | None = None
+
+    @property
+    def available(self) -> int:
+        """Tokens in it now."""
+        return len(self.initial) + len(self.refs) - len(self.takes)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether all that was taken so far was there at the beginning."""
+        return len(self.takes) <= len(self.initial)
+
+    def begin_with(self, ref: int, text: Text) -> None:
+        """One more token that was there at the beginning, behind those known already."""
+        self.fresh.insert(len(self.initial) - min(len(self.takes), len(self.initial)), text)
+        self.initial.append(ref)
+
+    def is_vague(self, step: int) -> bool:
+        return self.vague_from is not None and step >= self.vague_from
+
+    def blur(self, step: int) -> None:
+        """From `step` on nobody knows what is in it."""
+        self.vague_from = step if self.vague_from is None else min(self.vague_from, step)
+
+    def size(self, step: int) -> int:
+        """How many tokens it holds after `step`."""
+        return len(self.initial) + bisect_right(self.puts, step) - bisect_right(self.takes, step)
+
+    def contents(self, step: int) -> Sequence[int]:
+        """The tokens in it after `step`, head first."""
+        begin = bisect_right(self.takes, step)
+        return self._range(begin, begin + self.size(step))
+
+    def taken(self, step: int) -> Sequence[int]:
+        """The tokens taken in `step`."""
+        return self._range(bisect_left(self.takes, step), bisect_right(self.takes, step))
+
+    def _range(self, begin: int, end: int) -> Sequence[int]:
+        known = len(self.initial)
+        if begin >= known:
+            return self.refs[begin - known : end - known]
+        return [*self.initial[begin:end], *self.refs[: max(end - known, 0)]]
+
+    def head(self, at: int = 0) -> int:
+        """The token at the head now, or one behind it."""
+        index = len(self.takes) + at
+        known = len(self.initial)
+        return self.initial[index] if index < known else self.refs[index - known]
+
+    def replace(self, index: int, ref: int) -> None:
+        """Say better what token number `index` of its log is."""
+        if index < len(self.initial):
+            self.initial[index] = ref
+        else:
+            self.refs[index - len(self.initial)] = ref
+
+
+class Actor:
+    """An actor of a plan, or a composite with a plan of its own (`child`). `firings` are the steps in which
+    it fired, as far as it is a leaf; of a composite, `starts` are the steps in which a firing of it began,
+    `ends` the last step inside of each."""
+
+    __slots__ = (
+        *("name", "scope", "kind", "class_name", "child", "ins", "outs"),
+        *("firings", "base", "backlog", "starts", "ends", "ids", "chats", "fired"),
+    )
+
+    def __init__(self, scope: "Scope", name: str) -> None:
+        self.name, self.scope = name, scope
+        self.kind: str | None = None
+        self.class_name: str | None = None
+        self.child: Scope | None = None
+        self.ins: dict[str, list[Queue]] = {}
+        self.outs: dict[str, list[Queue]] = {}
+        self.ids: dict[str, list[Queue]] = {}
+        self.fired = False
+        self.chats = False
+        self.firings = array("I")
+        self.starts, self.ends = array("I"), array("I")
+        self.backlog: deque[tuple[int, Entry]] = deque()
+        self.base: int | None = 0
+
+    @property
+    def path(self) -> Path:
+        return (*self.scope.path, self.name)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is an if or a loop: those have no lines of their own."""
+        if self.kind is not None:
+            return self.kind.startswith("control")
+        return not self.fired and self.child is None and bool({"cond", "iter"} & {*self.ins} or "item" in self.outs)
+
+    def queues(self) -> Iterator[Queue]:
+        """All queues at it."""
+        for ports in (self.ins, self.outs):
+            for queues in ports.values():
+                yield from queues
+
+    def queue(self, queue_id: str, occurrence: int = 0) -> Queue:
+        """The queue of an id in the actor's plan; the n-th of several with one id."""
+        known = self.ids.get(queue_id)
+        if known is None or occurrence >= len(known):
+            known = self.ids[queue_id] = self.scope.queues_of(clean(queue_id), occurrence + 1)
+        return known[occurrence]
+
+
+class Scope:
+    """A plan: the run's own, or the one inside of a nested workflow (`owner`)."""
+
+    def __init__(self, network: "Network", path: Path, owner: Actor | None) -> None:
+        self.network, self.path, self.owner = network, path, owner
+        self.queues: list[Queue] = []
+        self.actors: dict[str, Actor] = {}
+        self._by_id: dict[str, list[Queue]] = {}
+        self.entries: dict[str, list[Queue]] = {}
+        """Queues from the workflow's own input ports, by port."""
+
+    def actor(self, name: str) -> Actor:
+        actor = self.actors.get(name)
+        if actor is None:
+            self.network.count_actor()
+            actor = self.actors[name] = Actor(self, name)
+        return actor
+
+    def inside(self, name: str) -> "Scope":
+        """The plan inside of an actor."""
+        owner = self.actor(name)
+        if owner.child is None:
+            if len(self.path) >= DEEPEST:
+                raise TooLarge(f"workflows nested more than {DEEPEST} deep")
+            owner.child = Scope(self.network, (*self.path, name), owner)
+            owner.kind = owner.kind or "workflow"
+        return owner.child
+
+    def queues_of(self, queue_id: str, count: int) -> list[Queue]:
+        """The queues of an id, at least `count` of them; those that were not known are now."""
+        found = self._by_id.setdefault(queue_id, [])
+        while len(found) < count:
+            found.append(self._add(queue_id, len(found)))
+        return found
+
+    def named(self, queue_id: str) -> Sequence[Queue]:
+        return self._by_id.get(queue_id, ())
+
+    def _add(self, queue_id: str, ordinal: int) -> Queue:
+        self.network.count_queue()
+        queue = Queue(self, queue_id, ordinal)
+        self.queues.append(queue)
+        if queue.source == BOUNDARY or not queue.source:
+            self.entries.setdefault(queue.out_port, []).append(queue)
+        else:
+            self.actor(queue.source).outs.setdefault(queue.out_port, []).append(queue)
+        if queue.target != BOUNDARY and queue.target:
+            self.actor(queue.target).ins.setdefault(queue.in_port, []).append(queue)
+        self.network.discovered(queue)
+        return queue
+
+    def walk(self) -> "Iterator[Scope]":
+        """This plan and all inside of it, depth first."""
+        stack = [self]
+        while stack:
+            scope = stack.pop()
+            yield scope
+            stack += reversed([actor.child for actor in scope.actors.values() if actor.child is not None])
+
+
+class Network:
+    """All plans of a run. `late` is set when a queue at the edge of a nested workflow shows up after tokens
+    went past it: then what was rebuilt must be rebuilt again."""
+
+    def __init__(self) -> None:
+        self._actors = self._queues = 0
+        self._paths: dict[str, Actor] = {}
+        self.root = Scope(self, (), None)
+        self.late = False
+        self.running = False
+
+    def count_actor(self) -> None:
+        self._actors += 1
+        if self._actors > MOST_ACTORS:
+            raise TooLarge(f"more than {MOST_ACTORS} actors")
+
+    def count_queue(self) -> None:
+        self._queues += 1
+        if self._queues > MOST_QUEUES:
+            raise TooLarge(f"more than {MOST_QUEUES} queues")
+
+    def discovered(self, queue: Queue) -> None:
+        """A queue that was not known before. The beginnings and ends of nested plans matter."""
+        if not self.running:
+            return
+        actors = queue.scope.actors
+        ends = [actors[name] for name in (queue.source, queue.target) if name in actors]
+        if queue.scope.owner is not None and len(ends) < 2:
+            self.late = True
+        self.late = self.late or any(actor.child is not None for actor in ends)
+
+    def at(self, path: str) -> Actor:
+        """The actor of a path like `line/machine/ink`. Raises TooLarge."""
+        actor = self._paths.get(path)
+        if actor is None:
+            *outer, name = clean(path).split("/")
+            actor = self._paths[path] = self.plan(outer).actor(name)
+        return actor
+
+    def plan(self, path: Sequence[str]) -> Scope:
+        """The plan at an instance path, made where it is not known yet. Raises TooLarge."""
+        scope = self.root
+        for part in path:
+            scope = scope.inside(part)
+        return scope
+
+    def note(self, entry: Entry) -> None:
+        """Learn actor and queues of a journal line, without doing what it says. Raises TooLarge."""
+        actor = self.at(entry.actor)
+        if not actor.fired:
+            actor.fired = True
+            # What it put was taken for an unknown token, as long as it seemed never to fire.
+            self.late = self.late or any(queue.puts for queue in actor.queues() if queue.source == actor.name)
+        if entry.chat_history is not msgspec.UNSET:
+            actor.chats = True
+        for groups in (entry.consumed, entry.produced):
+            seen: dict[str, int] = {}
+            for group in groups or ():
+                occurrence = seen.get(group[0], 0)
+                seen[group[0]] = occurrence + 1
+                actor.queue(group[0], occurrence)
+
+    def merge(self, other: "Network") -> None:
+        """Learn all that another network of the same run knows. Raises TooLarge."""
+        for scope in other.scopes():
+            mine = self.plan(scope.path)
+            for name, actor in scope.actors.items():
+                mine.actor(name).fired |= actor.fired
+                mine.actor(name).chats |= actor.chats
+            for queue in scope.queues:
+                mine.queues_of(queue.id, queue.ordinal + 1)
+
+    def scopes(self) -> Iterator[Scope]:
+        return self.root.walk()
+
+    def queues(self) -> Iterator[Queue]:
+        """All queues, plan by plan."""
+        for scope in self.scopes():
+            yield from scope.queues
+
+    def actors(self) -> Iterator[Actor]:
+        """All actors, plan by plan."""
+        for scope in self.scopes():
+            yield from scope.actors.values()
+
+    def find(self, path: Sequence[str]) -> Actor | None:
+        """The actor at a path, if there is one."""
+        scope: Scope | None = self.root
+        for part in islice(path, max(len(path) - 1, 0)):
+            actor = scope.actors.get(part) if scope else None
+            scope = actor.child if actor else None
+        return scope.actors.get(path[-1]) if scope and path else None

@@ -1,0 +1,88 @@
+"""The trace's steps of ifs, loops and nested workflows, told to the replay at their moment.
+
+Such a firing has no line of its own; its trace step says behind which line it was over. An if or loop runs
+only when nothing else is in flight, so it began right behind the step before it, and the sizes the trace has
+then are exact.
+"""
+
+from collections.abc import Sequence
+
+from inspector.formats.readers.wfpy.network import Actor, Queue
+from inspector.formats.readers.wfpy.replay import Replay
+from inspector.formats.readers.wfpy.trace import Trace
+
+
+class Schedule:
+    """`firings` has, per actor without lines of its own, behind which step each firing began and was over, and
+    its number; `open` where one began that never was over. `steps` has the trace's number of each firing."""
+
+    def __init__(
+        self, trace: Trace | None, replay: Replay, places: Sequence[Queue | None], unfinished: Sequence[str]
+    ) -> None:
+        self._trace, self._replay, self._places = trace, replay, places
+        self._steps = trace.steps if trace is not None else []
+        self._next = 0
+        self._unfinished = unfinished
+        self.steps: dict[tuple[str, int], int] = {}
+        self.firings: dict[str, list[tuple[int, int, int]]] = {}
+        self.open: dict[str, int] = {}
+        for step in self._steps:
+            self.steps[step.actor_instance_name, step.actor_fire_count] = step.step
+
+    def reached(self, seq: int) -> None:
+        """The journal's entries up to `seq` are done, and none waits."""
+        steps = self._steps
+        while self._next < len(steps) and (steps[self._next].journal_seq or 0) <= seq:
+            self._done(self._next)
+            self._next += 1
+            self._begin(seq)
+
+    def begin(self) -> None:
+        """Before the first entry."""
+        self._begin(0)
+        self.reached(0)
+
+    def _begin(self, seq: int) -> None:
+        steps, replay = self._steps, self._replay
+        if self._next < len(steps):
+            step = steps[self._next]
+            actor = self._actor(step.actor_instance_name)
+            if actor is not None and step.actor_kind.startswith("control"):
+                inside = (step.journal_seq or 0) > seq
+                replay.controls.start(actor, replay.step + (1 if inside else 0))
+                self.open[actor.name] = replay.step
+            return
+        for name in self._unfinished:
+            actor = self._actor(name)
+            if actor is not None and not ("cond" in actor.ins and not actor.ins["cond"][0].available):
+                replay.controls.start(actor, replay.step + 1)
+                self.open[actor.name] = replay.step
+
+    def _done(self, index: int) -> None:
+        step = self._steps[index]
+        actor = self._actor(step.actor_instance_name)
+        if actor is None:
+            return
+        if step.actor_kind.startswith("control"):
+            self._replay.controls.finish(actor, self._sizes(index), self._replay.step)
+        elif step.actor_kind == "workflow":
+            while actor.child is not None and (actor.base or 0) + len(actor.starts) < step.actor_fire_count:
+                if not self._replay.feed(actor, self._replay.step):
+                    break
+            if actor.child is None:
+                self._replay.controls.settle(actor, self._sizes(index), self._replay.step)
+        else:
+            return
+        begun = self.open.pop(actor.name, self._replay.step)
+        self.firings.setdefault(actor.name, []).append((begun, self._replay.step, step.actor_fire_count))
+
+    def _sizes(self, index: int) -> dict[str, list[int]]:
+        sizes: dict[str, list[int]] = {}
+        found = self._trace.sizes(index) if self._trace is not None else ()
+        for size, queue in zip(found, self._places, strict=False):
+            if queue is not None and not queue.scope.path:
+                sizes.setdefault(queue.id, []).append(size.size)
+        return sizes
+
+    def _actor(self, name: str) -> Actor | None:
+        return self._replay.network.root.actors.get(name)

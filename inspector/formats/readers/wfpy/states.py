@@ -1,0 +1,276 @@
+"""States: of a rebuilt run after any step, of a checkpoint, of a trace's step, of a run record."""
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from inspector.errors import UnreadableError
+from inspector.formats.files import File
+from inspector.formats.jsontext import Damaged, Place, parse
+from inspector.formats.readers.wfpy.artifacts import Facts, whole
+from inspector.formats.readers.wfpy.chat import messages
+from inspector.formats.readers.wfpy.checkpoint import Checkpoint, SavedActor
+from inspector.formats.readers.wfpy.journal import decode
+from inspector.formats.readers.wfpy.network import Actor, Network, Queue
+from inspector.formats.readers.wfpy.rebuild import Rebuilt
+from inspector.formats.readers.wfpy.tokens import Store
+from inspector.formats.readers.wfpy.trace import NO_TOKEN, Size, Trace
+from inspector.formats.readers.wfpy.typed import typed
+from inspector.model import run as model
+from inspector.model.run import Message, Pending, State
+from inspector.model.text import clean
+from inspector.model.values import Value
+
+ACTORS = 2000
+"""Actors of which it is told who is ready."""
+TOKEN_LIMIT = 4 << 20
+SUB_PLAN = {"subPlan": True}
+
+
+def shown(queue: Queue, size: int | None, contents: model.Contents, tokens: Sequence[Value] | None) -> model.Queue:
+    """A queue of the network as one of the model."""
+    return model.Queue(
+        id=queue.id,
+        scope=queue.scope.path,
+        from_=queue.source,
+        to=queue.target,
+        size=size,
+        contents=contents,
+        tokens=tokens,
+    )
+
+
+class RebuiltStates:
+    """States of a rebuilt run, after steps in its middle and at its end; `ended_well` of a run that finished."""
+
+    def __init__(self, rebuilt: Rebuilt, folder: str | None, *, ended_well: bool) -> None:
+        self._rebuilt, self._folder, self._ended_well = rebuilt, folder, ended_well
+        self._places = {id(queue): at for at, queue in enumerate(rebuilt.places) if queue is not None}
+
+    def at(self, step: int) -> State:
+        """The state after a step, without what is pending at the run's end."""
+        rebuilt = self._rebuilt
+        actors = list(rebuilt.network.actors())
+        chats = [message for actor in actors if actor.chats for message in self._chat(actor, step)]
+        last = step >= rebuilt.replay.step
+        return State(
+            step=step,
+            queues=tuple(self._queue(queue, step) for queue in rebuilt.network.queues()),
+            actors=tuple(self._actor(actor, step) for actor in actors),
+            pending=() if last else tuple(self._ready(actors, step)),
+            messages=tuple(chats) if chats else None,
+            values=self._context(step),
+        )
+
+    def _queue(self, queue: Queue, step: int) -> model.Queue:
+        rebuilt = self._rebuilt
+        if queue.is_vague(step):
+            found = self._traced(queue, step)
+            if found is None:
+                return shown(queue, None, "unknown", None)
+            return from_trace(queue, found, rebuilt.trace, self._folder)
+        refs = queue.contents(step)
+        tokens = rebuilt.store.list(refs)
+        unknown = rebuilt.store.count_unknown(refs)
+        if unknown:
+            return shown(queue, len(refs), "size", tokens if unknown < len(refs) else None)
+        return shown(queue, len(refs), "complete", tokens)
+
+    def _traced(self, queue: Queue, step: int) -> Size | None:
+        """What the trace says of a queue after the firing that is step `step`."""
+        trace, place = self._rebuilt.trace, self._places.get(id(queue))
+        index = None if trace is None else trace.at_entry(self._rebuilt.seq_of(step))
+        if trace is None or index is None or place is None:
+            return None
+        sizes = trace.sizes(index)
+        return sizes[place] if place < len(sizes) else None
+
+    def _actor(self, actor: Actor, step: int) -> model.Actor:
+        if actor.child is not None:
+            fired, unfinished = self._composite(actor, step)
+            return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, unfinished=unfinished)
+        if not actor.fired and (actor.is_control or (not actor.scope.path and actor.name in self._silent())):
+            fired, unfinished = self._control(actor, step)
+            return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, unfinished=unfinished)
+        count = bisect_right(actor.firings, step)
+        entry = self._rebuilt.entry(actor.firings[count - 1]) if count else self._before(actor)
+        fired = whole(entry.get("fireCount")) if entry else actor.base
+        state = typed(entry["state"]) if "state" in entry else None
+        return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, state=state)
+
+    def _silent(self) -> dict[str, Any]:
+        schedule = self._rebuilt.schedule
+        return {**schedule.firings, **schedule.open} if schedule is not None else {}
+
+    def _before(self, actor: Actor) -> dict[str, Value]:
+        """What the checkpoint that the run continues says of an actor."""
+        origin = self._rebuilt.origin
+        if origin is None:
+            return {}
+        found = (saved for saved in origin.actors if (*saved.scope, saved.name) == actor.path)
+        return next((clean_entry(origin, saved) for saved in found), {})
+
+    def _composite(self, actor: Actor, step: int) -> tuple[int | None, Value]:
+        """Completed firings of a nested workflow, and whether one is cut short: it is over with the last
+        firing inside of it."""
+        if not actor.starts:
+            return (None if not actor.ins else actor.base), None
+        begun = bisect_right(actor.starts, step)
+        if not begun:
+            return actor.base, None
+        last = begun == len(actor.starts)
+        cut = step < actor.ends[begun - 1] or (last and not self._ended_well and self._holds(actor, step))
+        return (None if actor.base is None else actor.base + begun - cut), SUB_PLAN if cut else None
+
+    def _holds(self, actor: Actor, step: int) -> bool:
+        child = actor.child
+        return child is not None and any(queue.size(step) for scope in child.walk() for queue in scope.queues)
+
+    def _control(self, actor: Actor, step: int) -> tuple[int | None, Value]:
+        schedule = self._rebuilt.schedule
+        if schedule is None or self._rebuilt.trace is None or actor.scope.path:
+            return None, None
+        firings = schedule.firings.get(actor.name, ())
+        over = [number for _, end, number in firings if end <= step]
+        inside = any(begun < step < end for begun, end, _ in firings)
+        inside = inside or (actor.name in schedule.open and schedule.open[actor.name] < step)
+        return (over[-1] if over else actor.base), {"scopes": True} if inside else None
+
+    def _ready(self, actors: list[Actor], step: int) -> Iterator[Pending]:
+        """Who could fire: the next firing of each is known, and so is whether its tokens are there."""
+        for actor in actors[:ACTORS]:
+            index = bisect_right(actor.firings, step)
+            if index >= len(actor.firings):
+                continue
+            entry = decode(self._rebuilt.text(actor.firings[index]))
+            wanted = entry.consumed if entry is not None else None
+            if wanted is None:
+                continue
+            there = [(actor.scope.named(clean(queue_id)), count) for queue_id, count, _ in wanted]
+            if all(
+                queues and not queues[0].is_vague(step) and queues[0].size(step) >= count for queues, count in there
+            ):
+                yield Pending(kind="firing", name="/".join(actor.path), status="ready")
+
+    def _chat(self, actor: Actor, step: int) -> Iterator[Message]:
+        count = bisect_right(actor.firings, step)
+        entry = self._rebuilt.entry(actor.firings[count - 1]) if count else self._before(actor)
+        yield from messages(entry.get("chatHistory"), "/".join(actor.path))
+
+    def _context(self, step: int) -> dict[str, Value] | None:
+        contexts = self._rebuilt.replay.contexts
+        count = bisect_right(contexts, step)
+        context = self._rebuilt.entry(contexts[count - 1]).get("context") if count else None
+        return store_of(context.get("store")) if isinstance(context, dict) else None
+
+
+def clean_entry(checkpoint: Checkpoint, saved: SavedActor) -> dict[str, Value]:
+    """What a checkpoint says of an actor, clean; its plan inside, and the tags of values, stay."""
+    return {
+        name: checkpoint.clean(saved.entry[name])
+        for name in ("fireCount", "state", "chatHistory", "pending", "control")
+        if name in saved.entry
+    }
+
+
+def store_of(value: Value) -> dict[str, Value] | None:
+    """The shared context as values by name."""
+    found = typed(value)
+    return found if isinstance(found, dict) else None
+
+
+def saved_state(checkpoint: Checkpoint, network: Network, step: int) -> State:
+    """The state that a checkpoint holds."""
+    store = Store(None)
+    queues, actors = [], []
+    chats: list[Message] = []
+    for saved in checkpoint.queues:
+        queue = network.plan(saved.scope).queues_of(saved.id, saved.ordinal + 1)[saved.ordinal]
+        refs = [checkpoint.token(store, saved, index) for index in range(len(saved.tokens))]
+        unknown = store.count_unknown(refs)
+        queues.append(shown(queue, len(refs), "size" if unknown else "complete", store.list(refs)))
+    for entry in checkpoint.actors:
+        found = clean_entry(checkpoint, entry)
+        state = typed(found.get("control" if entry.control is not None else "state"))
+        pending = typed(found.get("pending"))
+        actors.append(
+            model.Actor(id=entry.name, scope=entry.scope, fire_count=entry.fire_count, state=state, unfinished=pending)
+        )
+        chats += messages(found.get("chatHistory"), "/".join((*entry.scope, entry.name)))
+    context = checkpoint.field("context")
+    return State(
+        step=step,
+        queues=tuple(queues),
+        actors=tuple(actors),
+        messages=tuple(chats) if chats else None,
+        values=store_of(context.get("store")) if isinstance(context, dict) else None,
+    )
+
+
+def traced_state(trace: Trace, places: Sequence[Queue | None], folder: str | None, step: int) -> State:
+    """What the trace says of the state after its step number `step`; nothing of the state before the first."""
+    if step == 0:
+        unknown = [shown(queue, None, "unknown", None) for queue in places if queue is not None]
+        return State(step=0, queues=tuple(unknown))
+    pairs = zip(trace.sizes(step - 1), places, strict=False)
+    queues = [from_trace(queue, size, trace, folder) for size, queue in pairs if queue is not None]
+    counts: dict[str, int] = {}
+    for entry in trace.steps[:step]:
+        counts[entry.actor_instance_name] = entry.actor_fire_count
+    actors = tuple(model.Actor(id=name, fire_count=count) for name, count in counts.items())
+    return State(step=step, queues=tuple(queues), actors=actors)
+
+
+def from_trace(queue: Queue, size: Size, trace: Trace | None, folder: str | None) -> model.Queue:
+    """A queue as the trace has it: its size, and the token put last."""
+    token = trace.last_token(size) if trace is not None else NO_TOKEN
+    if not size.size:
+        return shown(queue, 0, "complete", ())
+    if token is NO_TOKEN:
+        return shown(queue, size.size, "size", None)
+    return shown(queue, size.size, "last", (edge_token(token, folder),))
+
+
+def edge_token(token: Value, folder: str | None) -> Value:
+    """The last token of a queue. Anything but a text stands in a file of the run's work folder, of which the
+    trace has the path as it was; a text and a path look alike, so a path that leads nowhere stays a text."""
+    if not isinstance(token, str) or folder is None or "/edge-tokens/" not in token:
+        return typed(token)
+    _, work, rest = token.rpartition("/work/")
+    parts = rest.split("/")
+    if not work or ".." in parts or not token.endswith(".json"):
+        return token
+    try:
+        file = File(os.path.join(folder, "work", *parts))
+    except UnreadableError:
+        return token
+    try:
+        return typed(parse(file.read(file.start, TOKEN_LIMIT), Place(file.label), []))
+    except (Damaged, UnreadableError):
+        return token
+    finally:
+        file.close()
+
+
+def recorded_state(record: Facts | None, network: Network, step: int) -> State:
+    """What the run record says of the end: how often the actors fired, and the outputs."""
+    actors, outputs = [], record.object("outputs") if record is not None else {}
+    for entry in record.objects("actors") if record is not None else ():
+        name = entry.get("instanceName")
+        if isinstance(name, str):
+            actors.append(model.Actor(id=name, fire_count=whole(entry.get("fireCount"))))
+    queues = []
+    for queue in network.queues():
+        out = outputs.get(queue.in_port) if not queue.scope.path else None
+        known = isinstance(out, list) and len([q for q in network.root.queues if q.in_port == queue.in_port]) == 1
+        tokens = tuple(typed(token) for token in out) if known and isinstance(out, list) else None
+        kind: model.Contents = "unknown" if tokens is None else "complete"
+        queues.append(shown(queue, None if tokens is None else len(tokens), kind, tokens))
+    context = record.object("context") if record is not None else {}
+    return State(
+        step=step,
+        queues=tuple(queues) if queues else None,
+        actors=tuple(actors) if actors else None,
+        values=store_of(context.get("contextStore")),
+    )

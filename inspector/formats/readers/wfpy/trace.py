@@ -1,0 +1,148 @@
+"""wfpy's own queue trace, `run.wf-queues.json`: sizes after each top-level firing.
+
+It is no record of contents: a size and the last token put, nothing of firings inside nested workflows, and
+with several workers a snapshot that counts firings in flight. It gives what the journal lacks: the order of
+queues, firings of ifs, loops and nested workflows, and numbers to check against.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from inspector.formats.document import Document
+from inspector.formats.files import File
+from inspector.formats.jsontext import Damaged, Place, parse
+from inspector.model.run import Problem
+from inspector.model.text import clean
+from inspector.model.values import Value
+
+NO_TOKEN: Any = msgspec.UNSET
+_REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+
+
+class Size(msgspec.Struct, rename="camel"):
+    """One queue after a step, as the trace has it."""
+
+    queue_id: str
+    size: int = 0
+    scope: str = ""
+    last_token: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class TraceStep(msgspec.Struct, rename="camel"):
+    """One top-level firing; `place` is where it stands in the trace, from 0."""
+
+    step: int = 0
+    actor_instance_name: str = ""
+    actor_kind: str = ""
+    actor_fire_count: int = 0
+    journal_seq: int | None = None
+    replayed: bool = False
+    place: int = 0
+
+
+class _Sizes(msgspec.Struct, rename="camel"):
+    queue_sizes: list[Size] = []
+
+
+_step = msgspec.json.Decoder(TraceStep)
+_sizes = msgspec.json.Decoder(_Sizes)
+
+
+class Trace:
+    """The trace of a run. Damage becomes `problems`; a step that cannot be read is left out. Raises Damaged
+    when it is no JSON object."""
+
+    def __init__(self, file: File) -> None:
+        self.label = file.label
+        self._document = Document(file)
+        self.problems: list[Problem] = self._document.problems
+        self.name, self.finished = (self._text(field) for field in ("workflowName", "finishedAt"))
+        self.version: Value = self._document.get("version")
+        self._elements = self._document.elements("steps")
+        self.steps: list[TraceStep] = []
+        for _ in self._elements.scan() if self._elements is not None else ():
+            pass
+        for place in range(len(self._elements or ())):
+            self._add(place)
+
+    def _text(self, field: str) -> str | None:
+        value = self._document.get(field)
+        return value if isinstance(value, str) else None
+
+    def _add(self, place: int) -> None:
+        assert self._elements is not None
+        try:
+            step = _step.decode(self._elements.raw(place))
+        except _REFUSED:
+            try:
+                step = msgspec.convert(self._elements[place], TraceStep)
+            except (*_REFUSED, ValueError):
+                where, message = self._elements.where(place), "is no step of a queue trace; left out"
+                self.problems.append(Problem(severity="error", where=where, message=message))
+                return
+        step.place = place
+        step.actor_instance_name, step.actor_kind = clean(step.actor_instance_name), clean(step.actor_kind)
+        self.steps.append(step)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @cached_property
+    def _by_entry(self) -> dict[int, int]:
+        return {step.journal_seq: index for index, step in enumerate(self.steps) if step.journal_seq is not None}
+
+    def at_entry(self, seq: int) -> int | None:
+        """The last step behind an entry of the journal, if a step was recorded there."""
+        return self._by_entry.get(seq)
+
+    def where(self, index: int) -> str:
+        """The place of a step."""
+        return self._elements.where(self.steps[index].place) if self._elements is not None else self.label
+
+    def raw(self, index: int) -> bytes:
+        """The text of a step."""
+        return self._elements.raw(self.steps[index].place) if self._elements is not None else b""
+
+    def sizes(self, index: int) -> Sequence[Size]:
+        """The queues after step number `index` (from 0), in the trace's order: the top plan first."""
+        try:
+            return _sizes.decode(self.raw(index)).queue_sizes
+        except _REFUSED:
+            return list(self._readable(index))
+
+    def _readable(self, index: int) -> Iterator[Size]:
+        """The same where a token among them is no sound JSON (NaN, half a surrogate pair)."""
+        value = self._elements[self.steps[index].place] if self._elements is not None else None
+        sizes = value.get("queueSizes") if isinstance(value, dict) else None
+        for size in sizes if isinstance(sizes, list) else ():
+            try:
+                yield msgspec.convert({**size, "lastToken": msgspec.UNSET}, Size)
+            except (*_REFUSED, TypeError):
+                continue
+
+    def last_token(self, size: Size) -> Value:
+        """The last token put on a queue, as wfpy shows it; NO_TOKEN where there was none."""
+        if isinstance(size.last_token, msgspec.UnsetType):
+            return NO_TOKEN
+        try:
+            return parse(bytes(memoryview(size.last_token)), Place(self.label), [])
+        except Damaged:
+            return NO_TOKEN
+
+
+def segments(sizes: Sequence[Size]) -> list[list[str]]:
+    """The queue ids of each plan in a step of the trace, the top plan's first. Plans are told apart by the
+    workflow's name, and two instances of one workflow by ids that begin again."""
+    found: list[list[str]] = []
+    scope: str | None = None
+    for size in sizes:
+        queue_id = clean(size.queue_id)
+        again = len(found) > 1 and found[-1][0] == queue_id
+        if scope != size.scope or again:
+            found.append([])
+            scope = size.scope
+        found[-1].append(queue_id)
+    return found
