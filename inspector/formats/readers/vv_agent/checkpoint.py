@@ -219,7 +219,7 @@ class _Run:
         batch = Batch(record.journal, self.row, record.claim, policy, since).pending()
         origin = self.row.value("suspended_origin", dict) or {}
         request = self.row.value("active_host_interaction", dict) or origin.get("active_host_interaction")
-        return [*batch, *replies(request, self.row.cell("checkpoint_key"), batch, database)] or None
+        return [*batch, *replies(request, self.row, record.cycles or (), database)] or None
 
     def _conversation(self, messages: Sequence[Message], batch: Sequence[Pending] | None) -> Conversation:
         spent = answered(self.record.calls)
@@ -237,7 +237,7 @@ class _Run:
 
     def _dress(self, step: Step) -> Step:
         last = step.seq == len(self.conversation)
-        if last and step.kind == "tools" and self.record.status == "wait_user":
+        if last and step.kind == "tools" and any(one.status == "waiting" for one in self.batch or ()):
             return msgspec.structs.replace(step, status="pending")
         return step
 

@@ -39,14 +39,15 @@ def question(cycles: Sequence[Value], terminal: dict[str, Any], row: Row) -> Pen
     )
 
 
-def replies(request: Value, key: object, batch: Sequence[Pending], database: Database) -> Iterator[Pending]:
+def replies(request: Value, row: Row, cycles: Sequence[Value], database: Database) -> Iterator[Pending]:
     """The question of a tool to the host that has not come back to the run; nothing when there is none."""
     fields = mapping(request)
     if not fields:
         return
     call_id = text(fields.get("tool_call_id"))
-    name = next((pending.name for pending in batch if pending.call_id == call_id), None)
-    response = _response(database, key, text(fields.get("interaction_id")))
+    calls = calls_of(mapping(cycles[-1])) if cycles else []
+    name = next((text(mapping(item).get("name")) for item in calls if mapping(item).get("id") == call_id), None)
+    response = _response(database, row, text(fields.get("interaction_id")))
     yield Pending(
         kind="input",
         name=name or "host interaction",
@@ -58,13 +59,13 @@ def replies(request: Value, key: object, batch: Sequence[Pending], database: Dat
     )
 
 
-def _response(database: Database, key: object, interaction: str | None) -> Value:
+def _response(database: Database, row: Row, interaction: str | None) -> Value:
     table = "host_interaction_records"
     if not {"checkpoint_key", "interaction_id", "response"} <= set(database.tables.get(table, ())):
         return None
     query = f"SELECT rowid FROM {table} WHERE checkpoint_key = ? AND interaction_id = ? AND response IS NOT NULL"
-    for (rowid,) in list(database.rows(query, (key, interaction))):
-        return Row(database, table, rowid, str(key)).value("response", dict)
+    for (rowid,) in list(database.rows(query, (row.cell("checkpoint_key"), interaction))):
+        return Row(database, table, rowid, row.name).value("response", dict)
     return None
 
 

@@ -22,7 +22,19 @@ from inspector.formats.readers.vv_agent.timeline import Timeline
 from inspector.formats.readers.vv_agent.turn import oddities, open_work, resume, verdict
 from inspector.formats.sqlitefile import Database, quoted
 from inspector.model.digest import text_digest
-from inspector.model.run import Queue, RawRecord, Run, RunError, RunLink, RunRow, SourceInfo, State, Step
+from inspector.model.run import (
+    Queue,
+    RawRecord,
+    Run,
+    RunError,
+    RunLink,
+    RunRow,
+    SourceInfo,
+    State,
+    Step,
+    StepStatus,
+    Usage,
+)
 from inspector.model.text import clean, shorten
 from inspector.model.values import Value, to_json
 
@@ -117,6 +129,12 @@ def _verify(told: Projection, records: Records) -> None:
         records.row.note(where, f"the definition's digest cannot be checked: {error}")
 
 
+def _model_step(status: StepStatus, words: str | None, spent: Usage | None) -> Step:
+    summary = shorten(words or "", SUMMARY) or None
+    error = words if status == "failed" else None
+    return Step(seq=0, kind="model", name="model", status=status, summary=summary, error=error, usage=spent)
+
+
 class _Session:
     """Steps and states of a session."""
 
@@ -125,11 +143,12 @@ class _Session:
         self.phase = row.text("phase")
         letters = told.messages.letters
         self._batch = open_work(told, claim, self._answered())
+        cut = bool(self._more())
         self.conversation = Conversation(
             told.messages,
             told.prelude,
             letters=letters,
-            batch=self._batch,
+            batch=() if cut else self._batch,
             usage=lambda number: told.usages[number] if number < len(told.usages) else None,
         )
         self.steps = Timeline(self.conversation, self._more(), self._dress)
@@ -157,9 +176,12 @@ class _Session:
         last = len(self.steps)
         if not 0 <= seq <= last:
             return None
-        state = self.conversation.state(min(seq, len(self.conversation)))
+        short = len(self.conversation)
+        state = self.conversation.state(min(seq, short))
         if seq < last:
-            return msgspec.structs.replace(state, step=seq)
+            return state
+        if last > short:
+            state = msgspec.structs.replace(state, pending=tuple(self._batch))
         return msgspec.structs.replace(state, step=seq, values=self._values(), queues=self._queues())
 
     def raw(self, seq: int) -> RawRecord | None:
@@ -185,26 +207,21 @@ class _Session:
         return ()
 
     def _more(self) -> list[Step]:
-        failed = self._told.failed
-        if not failed or self._told.end.get("status") != "failed":
-            return []
-        words = text(failed.get("error_code"))
-        return [
-            Step(
-                seq=0,
-                kind="model",
-                name="model",
-                status="failed",
-                summary=shorten(words or "", SUMMARY),
-                error=words,
-                usage=usage(failed.get("usage")),
-            )
-        ]
+        """The model call that ended the newest turn without a message."""
+        failed, end = self._told.failed, self._told.end
+        if failed and end.get("status") == "failed":
+            words = text(failed.get("error_code"))
+            return [_model_step("failed", words, usage(failed.get("usage")))]
+        open_models = [pending for pending in self._batch if pending.kind == "model"]
+        return [_model_step("unknown", open_models[-1].note, None)] if end and open_models else []
 
     def _dress(self, step: Step) -> Step:
         begin, end = self.conversation.span(step.seq)
         began = [at for at in self._told.messages.began[begin:end] if at >= 0]
         ended = [at for at in self._told.messages.ended[begin:end] if at >= 0]
+        waits = any(pending.status == "waiting" for pending in self._batch)
+        if waits and step.kind == "tools" and step.seq == len(self.conversation):
+            step = msgspec.structs.replace(step, status="pending")
         over = step.status == "done"
         return msgspec.structs.replace(
             step,

@@ -38,10 +38,11 @@ def _reason(batch: Sequence[Pending]) -> str:
 
 
 def open_work(told: Projection, claim: Claim, calls: Sequence[Call]) -> list[Pending]:
-    """The open operations of the newest turn, in order: model requests, then the calls of the open batch. A
-    turn that has ended has none but the calls that it left without a result."""
-    if told.end or not told.turns:
-        return []
+    """The open operations of the newest turn, in order: model requests, then the calls of the open batch. Of
+    a turn that has ended, those whose outcome is not known."""
+    if told.end:
+        left = [operation for operation in told.operations.values() if operation.state in ("started", "unknown")]
+        return [_left(operation) for operation in left]
     found = [_model(operation, claim) for operation in told.operations.values() if _is_open_model(operation)]
     batch = told.batch
     for number, asked in enumerate(calls if batch is not None else ()):
@@ -56,6 +57,14 @@ def open_work(told: Projection, claim: Claim, calls: Sequence[Call]) -> list[Pen
         since = milli_moment(at)
         found.append(Pending(kind="input", name="user", status="waiting", arguments={"question": words}, since=since))
     return found
+
+
+def _left(operation: Operation) -> Pending:
+    nobody = Claim()
+    if _is_open_model(operation):
+        return _model(operation, nobody)
+    asked = operation.plan.request
+    return _tool(operation, Call(name=text(asked.name) or "?", call_id=text(asked.id)), nobody)
 
 
 def _is_open_model(operation: Operation) -> bool:

@@ -81,9 +81,12 @@ def error(status: RunStatus, terminal: dict[str, Any], step: int) -> RunError | 
     if isinstance(found, dict):
         return RunError(message=text(found.get("message")), type=text(found.get("code")), step=step or None)
     code = text(terminal.get("error_code"))
-    if text(found) is None and code is None:
+    words = text(found)
+    if words is None and terminal.get("status") == "max_cycles":
+        words, code = text(terminal.get("final_answer")), code or "max_cycles"
+    if words is None and code is None:
         return None
-    return RunError(message=text(found), type=code, step=step or None)
+    return RunError(message=words, type=code, step=step or None)
 
 
 def resume(status: str | None, claim: Claim, journal: Journal, known: bool, defined: bool) -> Resume:
