@@ -161,6 +161,7 @@ def resume(
     accept: Annotated[Calls, typer.Option("--accept", metavar="WARNING", help="Go on in spite of a warning.")] = None,
     trace: Trace = None,
     plan: Annotated[str | None, typer.Option("--plan", metavar="TOKEN", help="Only if the plan is still this.")] = None,
+    max_turns: Annotated[int | None, typer.Option("--max-turns", metavar="N", help="Another limit of turns.")] = None,
     format: Format = None,
     json: Json = False,
 ) -> None:
@@ -176,9 +177,31 @@ def resume(
         "accept": accept or (),
     }
     code = resume_command(
-        path, target, options, run=run, step=step, format=format, trace=trace, expected=plan, json=json
+        path,
+        target,
+        options,
+        run=run,
+        step=step,
+        format=format,
+        trace=trace,
+        expected=plan,
+        max_turns=max_turns,
+        json=json,
     )
     raise typer.Exit(code)
+
+
+@app.command(name="run")
+def start(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="module:attribute or file.py:attribute.")],
+    input: Annotated[str | None, typer.Option("--input", metavar="JSON", help="What the run is given.")] = None,
+    trace: Trace = None,
+    json: Json = False,
+) -> None:
+    """Start a run of an agent or a network."""
+    from inspector.resume.console import run_command
+
+    raise typer.Exit(run_command(target, input, trace=trace, json=json))
 
 
 @app.command(name="open", hidden=True)

@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from inspector.errors import InspectorError, RefusedError, UsageError
-from inspector.model.run import Record, Run, SourceInfo
+from inspector.model.run import Definition, Record, Run, SourceInfo
 from inspector.model.source import RunSource
-from inspector.model.values import to_json
+from inspector.model.values import Value, to_json
 from inspector.resume.apps import App
 from inspector.resume.plan import Decisions, Ended, Need, Plan, Planned, Refusal, Warned, warn
 
@@ -41,26 +41,43 @@ class Job(Record, frozen=True, kw_only=True):
     trace: str | None = None
     at_last: bool = True
     """Whether `step` is the run's last one."""
+    max_turns: int | None = None
+    """Another limit of model turns, where the run has one."""
+    stop: threading.Event = msgspec.field(default_factory=threading.Event)
+
+
+class Start(Record, frozen=True, kw_only=True):
+    """A run to be started with today's code: what it is given, and where its trace goes."""
+
+    app: App
+    input: Value = None
+    trace: str | None = None
     stop: threading.Event = msgspec.field(default_factory=threading.Event)
 
 
 class Driver(Record, frozen=True, kw_only=True):
     """How runs of one kind are resumed. `partial`: a run can go on as far as the decisions reach, and is
-    then suspended again; otherwise nothing runs while a need is open."""
+    then suspended again; otherwise nothing runs while a need is open. For programs of ours also: which
+    objects it `takes`, how it `start`s a run of one, and what one is `today`."""
 
     name: str
     drives: Callable[[SourceInfo, Run], bool]
     plan: Callable[[Job], Plan]
     resume: Callable[[Job, Plan, Emit], Ended]
     partial: bool = False
+    takes: Callable[[Any], bool] = lambda value: False
+    start: Callable[[Start, Emit], Ended] | None = None
+    today: Callable[[App], Definition] | None = None
 
 
 class Refused(RefusedError):
     """The resume of a plan with refusals, or with warnings that nobody accepted."""
 
-    def __init__(self, refusals: Sequence[Refusal | Warned], plan: Plan) -> None:
+    def __init__(self, refusals: Sequence[Refusal | Warned], plan: Plan | None = None) -> None:
         self.refusals, self.plan = refusals, plan
         super().__init__(refusals[0].subject, refusals[0].code, refusals[0].detail)
+        if refusals[0].code == "owned":
+            self.exit_code = 5
 
 
 @cache
@@ -88,6 +105,7 @@ def open_job(
     step: int | None = None,
     format: str | None = None,
     trace: str | None = None,
+    max_turns: int | None = None,
 ) -> Job:
     """The job of resuming what a path holds. Raises UnreadableError and UsageError."""
     from inspector.formats import open_path
@@ -99,7 +117,7 @@ def open_job(
     if step is not None and not 0 <= step <= last:
         raise UsageError(f"--step {step}", f"the steps of this run are 0 to {last}")
     at = last if step is None else step
-    return Job(path=path, source=source, step=at, app=app, trace=trace, at_last=at == last)
+    return Job(path=path, source=source, step=at, app=app, trace=trace, at_last=at == last, max_turns=max_turns)
 
 
 def check(job: Job) -> Plan:
@@ -134,6 +152,25 @@ def resume(job: Job, emit: Emit, *, expected: str | None = None) -> Ended:
         run = job.source.run()
         return Ended(run=run.id, status="suspended", reason=_owed(owed), trace=job.path)
     return driver.resume(job, plan, emit)
+
+
+def start(asked: Start, emit: Emit) -> Ended:
+    """Start a run of what the target names. Raises UsageError when nothing here runs such an object."""
+    driver = next(
+        (driver for driver in all_drivers() if driver.start is not None and driver.takes(asked.app.value)), None
+    )
+    if driver is None or driver.start is None:
+        kind = type(asked.app.value).__name__
+        raise UsageError(asked.app.target, f"is of the type {kind}: only agents and networks of inspector can be run")
+    return driver.start(asked, emit)
+
+
+def today(app: App) -> Definition:
+    """What the code is now. Raises UsageError for an object that no driver can describe."""
+    driver = next((driver for driver in all_drivers() if driver.today is not None and driver.takes(app.value)), None)
+    if driver is None or driver.today is None:
+        raise UsageError(app.target, f"is of the type {type(app.value).__name__}: its definition cannot be told")
+    return driver.today(app)
 
 
 def token(job: Job) -> str:
@@ -185,12 +222,15 @@ __all__ = [
     "Planned",
     "Refusal",
     "Refused",
+    "Start",
     "Warned",
     "all_drivers",
     "check",
     "driver_of",
     "open_job",
     "resume",
+    "start",
+    "today",
     "token",
     "warn",
 ]

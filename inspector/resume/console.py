@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
+from inspector.errors import UsageError
 from inspector.model.text import one_line
 from inspector.model.values import preview, to_json
-from inspector.resume import Emit, Job, Plan, Refused, check, open_job, resume
+from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
 from inspector.resume.apps import load
 from inspector.resume.plan import Ended, read_decisions
 
@@ -40,13 +41,14 @@ def resume_command(
     format: str | None,
     trace: str | None,
     expected: str | None,
+    max_turns: int | None,
     json: bool,
 ) -> int:
     """Do what the resume key of the screen does; every event is a line."""
     import msgspec
 
     with _own_stdout() as out:
-        job = open_job(path, load(target), run=run, step=step, format=format, trace=trace)
+        job = open_job(path, load(target), run=run, step=step, format=format, trace=trace, max_turns=max_turns)
         decisions = read_decisions(options, _known_calls(job))
         job = msgspec.structs.replace(job, decisions=decisions)
         try:
@@ -55,7 +57,23 @@ def resume_command(
             for refusal in error.refusals:
                 accept = f" (to go on all the same: --accept {refusal.code})" if hasattr(refusal, "accept") else ""
                 _complain(refusal.subject, refusal.code, refusal.detail + accept)
-            return error.exit_code
+            return int(error.exit_code)
+        finish(out, ended, json)
+    return EXITS.get(ended.status, 1)
+
+
+def run_command(target: str, text: str | None, *, trace: str | None, json: bool) -> int:
+    """Start a run; every event is a line."""
+    import msgspec
+
+    given = None
+    if text is not None:
+        try:
+            given = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            raise UsageError("--input", f"{text!r} is no JSON (a text needs its quotes: --input '\"...\"')") from None
+    with _own_stdout() as out:
+        ended = start(Start(app=load(target), input=given, trace=trace), printer(out, json))
         finish(out, ended, json)
     return EXITS.get(ended.status, 1)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from inspector.model.run import Definition, Hook, Tool
 from inspector.model.values import Value, preview
-from inspector.runner.data import Advancing, Awaiting, Executing, Failed, Finished, Preparing, Resolving, RunData, Slot
+from inspector.runner.data import Advancing, Awaiting, Executing, Failed, Preparing, Resolving, RunData, Slot
 from inspector.runner.messages import Call
 from inspector.runner.tools import AnyTool
 
@@ -124,8 +124,8 @@ def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
         call = phase.turn.parts[phase.index]
         assert isinstance(call, Call)
         found.runs.append(Work(call.name, "tools", call.call_id, "was not on offer; the hooks, or you, decide"))
-    if not isinstance(phase, Failed | Finished | Awaiting):
-        found.runs += [Work("model", "model")] if isinstance(phase, Preparing) else []
+    if isinstance(phase, Preparing) or (isinstance(phase, Executing) and not _open(data)):
+        found.runs.append(Work("model", "model"))
 
 
 def _open(data: RunData) -> list[Slot]:
@@ -180,7 +180,8 @@ def _will_run(slot: Slot, tool: AnyTool | None, decided: Decided, found: Preflig
         return False
     if slot.status == "started":
         return _again(slot, tool, decided, found)
-    if slot.status == "waiting" and not _of(decided.approve, call) and not _of(decided.deny, call):
+    gated = slot.status == "waiting" or (slot.status == "ready" and tool is not None and tool.needs_approval is True)
+    if gated and not _of(decided.approve, call) and not _of(decided.deny, call):
         found.owed.append(Owed(call.call_id, call.name, "approve"))
     elif not _of(decided.deny, call):
         found.runs.append(Work(call.name, "tools", call.call_id))

@@ -7,7 +7,7 @@ from inspector.model.run import RunLink
 from inspector.runner import driving, ending
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, Owned
-from inspector.runner.data import Awaiting, Executing, Resolving
+from inspector.runner.data import Advancing, Awaiting, Executing, Resolving
 from inspector.runner.effects import Again, Answer, Approve, Deny, Edit, Resolve, Rollback, Stop
 from inspector.runner.errors import RequestError, ResumeRefused
 from inspector.runner.leg import Emit, Leg
@@ -78,6 +78,8 @@ async def go(asked: "Resuming", trace: str | None, journal: Journal | None, emit
     except Owned as owned:
         raise ResumeRefused(saved.id, "owned", str(owned)) from owned
     try:
+        if "already_resumed" not in asked.decided.accept and claims.successors(saved.id):
+            raise ResumeRefused(saved.id, "already_resumed", "was resumed by somebody else just now")
         return await _continued(asked, saved, claims, trace, journal, emit)
     finally:
         claims.release(holder)
@@ -85,6 +87,8 @@ async def go(asked: "Resuming", trace: str | None, journal: Journal | None, emit
 
 def _all_known(asked: "Resuming", saved: Restored) -> None:
     """Raises RequestError for a decision on what is not open, before anything runs."""
+    if asked.decided.calls() and isinstance(saved.run.data.phase, Advancing) and saved.run.data.phase.turn.heard:
+        saved.run.next()  # the turn is taken over, so that its calls can be decided about
     phase = saved.run.data.phase
     for call in asked.decided.calls():
         if isinstance(phase, Executing):
@@ -112,6 +116,8 @@ async def _continued(
     link = RunLink(run=saved.id, step=saved.step)
 
     async def begin(leg: Leg) -> None:
+        if claims is not None:
+            claims.succeeded(saved.id, run_id, trace)
         leg.recorder.begin()
         configured = asked.configured()
         if configured is not None:

@@ -1,0 +1,250 @@
+"""Agent runs: our own traces, our saved runs, and those of rig."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import msgspec
+
+from inspector.diff import Side, compare
+from inspector.errors import UsageError
+from inspector.model.run import Definition, Run, SourceInfo
+from inspector.model.values import Value, to_json
+from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
+from inspector.resume.apps import App
+from inspector.resume.plan import Need, Plan, Planned, Refusal, Warned, warn
+from inspector.runner import restore, resuming
+from inspector.runner.agent import Agent
+from inspector.runner.claims import Claims
+from inspector.runner.drive import Control
+from inspector.runner.driving import Resuming, default_trace, new_id
+from inspector.runner.errors import ResumeRefused
+from inspector.runner.preflight import ACCEPTABLE, Finding, Preflight, Work
+from inspector.runner.restore import Restored
+from inspector.runner.result import RunResult
+
+NAME = "agent"
+T = TypeVar("T")
+
+
+class Stopping(Control):
+    """Stops when an event of another thread is set."""
+
+    def __init__(self, event: threading.Event) -> None:
+        self._event = event
+
+    @property
+    def stopping(self) -> bool:  # type: ignore[override]
+        return self._event.is_set()
+
+    def stop(self) -> None:
+        self._event.set()
+
+
+def drives(source: SourceInfo, run: Run) -> bool:
+    """Whether a run is an agent's that can be driven here."""
+    return source.format == "rig" or (source.format == "runinspect" and run.kind == "agent")
+
+
+def _agent(app: App) -> Agent:
+    if not isinstance(app.value, Agent):
+        raise UsageError(app.target, f"is of the type {type(app.value).__name__}, and the run needs an Agent")
+    return app.value
+
+
+def _saved(job: Job) -> Restored:
+    path = job.path if os.path.isfile(job.path) else job.source.source.path
+    if job.path == "-" or not os.path.isfile(path):
+        raise UsageError(job.path, "a run is resumed from its own file")
+    return restore.load(path, None if job.at_last else job.step)
+
+
+def _asked(job: Job, saved: Restored) -> Resuming:
+    asked = _agent(job.app).resume(saved)  # type: ignore[arg-type]
+    decisions = job.decisions
+    asked.approve(*decisions.approve).accept(*decisions.accept)
+    for call, reason in decisions.deny.items():
+        asked.deny(call, reason)
+    for call, value in decisions.answer.items():
+        asked.answer(call, value)
+    for call, arguments in decisions.arguments.items():
+        asked.edit(call, arguments)
+    for call, reconciliation in decisions.reconcile.items():
+        asked.reconcile(call, reconciliation.how, reconciliation.value)
+    if job.max_turns is not None:
+        asked.max_turns(job.max_turns)
+    return asked
+
+
+def plan(job: Job) -> Plan:
+    """The plan of resuming an agent run."""
+    agent, saved = _agent(job.app), _saved(job)
+    asked = _asked(job, saved)
+    today = asyncio.run(_today(agent))
+    diff = compare(Side(definition=job.source.definition(), state=None), Side(definition=today))
+    if asked.is_over(saved.run):
+        detail = "the run is finished: its answer is in the file"
+        refusals = (Refusal(code="terminal", subject=job.path, detail=detail),) if saved.format == "rig" else ()
+        return Plan(resumable=not refusals, driver=NAME, step=job.step, refusals=refusals, diff=diff)
+    found = asyncio.run(_examined(agent, asked, saved))
+    refused = [item for item in found.findings if item.refusal]
+    accepted = [item for item in refused if item.code in ACCEPTABLE and item.code in job.decisions.accept]
+    warned = [item for item in found.findings if not item.refusal]
+    return Plan(
+        resumable=True,
+        driver=NAME,
+        step=job.step,
+        replays=_replays(job),
+        runs=tuple(_planned(work) for work in found.runs),
+        runs_again=tuple(_planned(work) for work in found.again),
+        needs=tuple(
+            Need(call_id=owed.call_id, name=owed.name, question=owed.question, detail=owed.detail)
+            for owed in found.owed
+        ),
+        refusals=tuple(_refusal(item) for item in refused if item not in accepted),
+        warnings=(
+            *(Warned(code=item.code, subject=item.subject, detail=item.detail) for item in accepted),
+            *(Warned(code=item.code, subject=item.subject, detail=item.detail, accept=item.accept) for item in warned),
+            *_left_behind(job),
+        ),
+        diff=diff,
+    )
+
+
+async def _today(agent: Agent) -> Definition:
+    async with contextlib.AsyncExitStack() as stack:
+        if agent.setup.registry.sources:
+            await stack.enter_async_context(agent)
+        return await agent.definition()
+
+
+async def _examined(agent: Agent, asked: Resuming, saved: Restored) -> Preflight:
+    async with contextlib.AsyncExitStack() as stack:
+        if agent.setup.registry.sources:
+            await stack.enter_async_context(agent)
+        return await resuming.examined(asked, saved, Claims())
+
+
+def _planned(work: Work) -> Planned:
+    return Planned(name=work.name, kind=work.kind, call_id=work.call_id, note=work.note)
+
+
+def _refusal(finding: Finding) -> Refusal:
+    return Refusal(code=finding.code, subject=finding.subject, detail=finding.detail)
+
+
+def _replays(job: Job) -> tuple[Planned, ...]:
+    """The steps that the run already has: they are taken over, and not run."""
+    steps = job.source.steps(1, job.step + 1)
+    return tuple(Planned(name=step.name, kind=step.kind, step=step.seq) for step in steps if step.status == "done")
+
+
+def _left_behind(job: Job) -> list[Warned]:
+    """What happened after the step, and is not undone by going back to it."""
+    if job.at_last:
+        return []
+    later = [step for step in job.source.steps(job.step + 1, len(job.source) + 1) if step.kind == "tools"]
+    return [
+        warn("side_effects", step.name, f"step {step.seq} ran after the chosen step; what it did is not undone")
+        for step in later
+    ]
+
+
+def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
+    """Carry a plan out."""
+    saved = _saved(job)
+    asked = _asked(job, saved)
+    over = asked.is_over(saved.run)
+    if plan.needs and not (plan.runs or plan.runs_again or job.decisions.calls()):
+        # Nothing would run: it stays as it is, and no new run is made of it.
+        return Ended(run=saved.id, status="suspended", reason=_reason(plan), trace=job.path)
+    asked.observe(emit).control(Stopping(job.stop))
+    try:
+        result = _in_loop(asked.run(trace=job.trace), job.stop)
+    except ResumeRefused as error:
+        raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
+    ended = _ended(result, emit)
+    return msgspec.structs.replace(ended, replayed=saved.step, resumed_from=None if over else saved.id)
+
+
+def _reason(plan: Plan) -> str | None:
+    words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
+    return words[plan.needs[0].question] if plan.needs else None
+
+
+def start(asked: Start, emit: Emit) -> Ended:
+    """Start a run of an agent; the input is its prompt."""
+    agent = _agent(asked.app)
+    if asked.input is None:
+        raise UsageError("--input", "an agent needs a prompt: --input '\"...\"'")
+    prompt = asked.input if isinstance(asked.input, str) else to_json(asked.input)
+    run_id = new_id()
+    going = agent.prompt(prompt).id(run_id).observe(emit).control(Stopping(asked.stop))
+    result = _in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.stop)
+    return _ended(result, emit)
+
+
+def _ended(result: RunResult, emit: Emit) -> Ended:
+    if result.pending:
+        pending: list[Value] = [msgspec.to_builtins(call, enc_hook=_kept) for call in result.pending]
+        emit({"event": "suspended", "reason": result.reason, "pending": pending})
+    if result.error is not None:
+        emit({"event": "error", "type": result.error.type, "message": result.error.message})
+    return Ended(
+        run=result.run_id,
+        status=result.status,
+        reason=result.reason,
+        output=msgspec.to_builtins(result.output, enc_hook=_kept),
+        trace=result.trace,
+        resumed_from=result.resumed_from,
+        ran=result.steps,
+    )
+
+
+def _kept(value: object) -> object:
+    return msgspec.Raw(to_json(value).encode())
+
+
+def _in_loop(going: Coroutine[Any, Any, T], stop: threading.Event) -> T:
+    """Run in a loop of its own. In the main thread the first interrupt stops at the next boundary, and the
+    second gives up what is under way."""
+
+    async def main() -> T:
+        task = asyncio.ensure_future(going)
+
+        def interrupted() -> None:
+            if stop.is_set():
+                task.cancel()
+            stop.set()
+
+        if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, interrupted)
+        return await task
+
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def today(app: App) -> Definition:
+    """What an agent is now."""
+    return asyncio.run(_today(_agent(app)))
+
+
+DRIVER = Driver(
+    name=NAME,
+    drives=drives,
+    plan=plan,
+    resume=resume,
+    partial=True,
+    takes=lambda value: isinstance(value, Agent),
+    start=start,
+    today=today,
+)
