@@ -114,13 +114,13 @@ def _layout(net: Nesting, scope: str, layouts: dict[str, Layout], labelled: bool
     links = net.links.get(scope, ())
     loops = {link.start for link in links if link.loop}
     numbers = {path: number for number, path in enumerate(paths)}
-    sizes = [_size(path, path in loops, layouts.get(path)) for path in paths]
+    sizes = [_size(net, path, path in loops, layouts.get(path)) for path in paths]
     edges = [(numbers[link.start], numbers[link.end]) for link in links]
     return layout(sizes, edges, LABEL if labelled else 0)
 
 
-def _size(path: str, loops: bool, inner: Layout | None) -> tuple[int, int]:
-    name = min(cell_len(short(path)), MOST_CELLS) + (LABEL + 1 if loops else 0)
+def _size(net: Nesting, path: str, loops: bool, inner: Layout | None) -> tuple[int, int]:
+    name = min(cell_len(short(path)), MOST_CELLS) + (LABEL + 2 if loops else 0) + (path in net.inside)
     if path.startswith(BOUNDARY):
         return max(name, 1), 1
     if inner is None:
@@ -140,7 +140,7 @@ def _place(
     placed = layouts[scope]
     for path, (x, y), width in zip(net.inside.get(scope, ()), placed.places, placed.widths, strict=True):
         inner = layouts.get(path)
-        height = _size(path, False, inner)[1]
+        height = _size(net, path, False, inner)[1]
         boxes.append(Box(path, left + x, top + y, width, height, inner is not None))
         origins[path] = (left + x + 2, top + y + 1)
     for link, route in zip(net.links.get(scope, ()), placed.routes, strict=True):

@@ -115,7 +115,8 @@ class Layered:
             outgoing[start] += start != end
             incoming[end] += start != end
         self.widths = [
-            max(width, outgoing[node] * port + 1, incoming[node] * 2 + 1) for node, (width, _) in enumerate(sizes)
+            max(width, (outgoing[node] > 1) * outgoing[node] * port + 1, incoming[node] * 2 + 1)
+            for node, (width, _) in enumerate(sizes)
         ]
         self.heights = [height for _, height in sizes]
         self.chains = [self._chain(start, end) for start, end in self.down]
@@ -169,7 +170,8 @@ class Layered:
             neighbours = self.above if down else self.below
             for layer in self.layers if down else reversed(self.layers):
                 wanted = [
-                    _mean([self.middle(other) for other in neighbours[node]], self.middle(node)) - self.widths[node] / 2
+                    _mean([self.middle(other) for other in neighbours[node]], self.middle(node))
+                    - (self.widths[node] - 1) // 2
                     for node in layer
                 ]
                 columns = nearest(wanted, [self.widths[node] for node in layer], GAP)

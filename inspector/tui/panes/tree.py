@@ -121,6 +121,29 @@ class Fold(NamedTuple):
     path: Path
 
 
+class _Toggled:
+    """The folds below a container, by name: whether the child of that name is toggled, and those below it."""
+
+    def __init__(self) -> None:
+        self.here = False
+        self.below: dict[Name, _Toggled] = {}
+
+    @classmethod
+    def of(cls, tree: str, folds: Set[Hashable]) -> "_Toggled":
+        """Those of one tree."""
+        root = cls()
+        for fold in folds:
+            if isinstance(fold, Fold) and fold.tree == tree:
+                at = root
+                for name in fold.path:
+                    at = at.below.setdefault(name, cls())
+                at.here = True
+        return root
+
+
+_NONE = _Toggled()
+
+
 class Tree:
     """The rows of a value that is a list or dict, without a row for itself.
 
@@ -140,48 +163,30 @@ class Tree:
     ) -> None:
         self.name, self._width, self._title = name, width, title
         self._marks = before is not MISSING
-        self._toggled: dict[Path, set[Name]] = {}
-        for fold in toggled:
-            if isinstance(fold, Fold) and fold.tree == name and fold.path:
-                self._toggled.setdefault(fold.path[:-1], set()).add(fold.path[-1])
-        self._stretches = self._flatten(Branch(None, 0, "", value, before, 0))
+        self._stretches = self._flatten(Branch(None, 0, "", value, before, 0), _Toggled.of(name, toggled))
         self._ends = list(accumulate(stretch.stop - stretch.start for stretch in self._stretches))
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def _flatten(self, root: Branch) -> list[Stretch]:
+    def _flatten(self, root: Branch, toggled: _Toggled) -> list[Stretch]:
         found: list[Stretch] = []
-        stack: list[tuple[Branch, int, list[int]]] = [(root, 0, self._opened(root))]
+        stack = [(root, 0, _opened(root, toggled), toggled)]
         while stack:
-            branch, start, opened = stack.pop()
+            branch, start, opened, toggled = stack.pop()
             if not opened:
                 if start < len(branch):
                     found.append(Stretch(branch, start, len(branch), False))
                 continue
             at = opened.pop()
             found.append(Stretch(branch, start, at + 1, True))
-            stack.append((branch, at + 1, opened))
+            stack.append((branch, at + 1, opened, toggled))
             child = branch.child(at)
             before = child.before if self._marks else MISSING
             inner = Branch(branch, at, child.name, child.value, before, branch.depth + 1)
-            stack.append((inner, 0, self._opened(inner)))
+            below = toggled.below.get(child.name, _NONE)
+            stack.append((inner, 0, _opened(inner, below), below))
         return found
-
-    def _opened(self, branch: Branch) -> list[int]:
-        """The numbers of the children that are open, last first."""
-        toggled = self._toggled.get(branch.path(), set()) if self._toggled else set()
-        if branch.depth < OPEN_DEPTH and len(branch) <= OPEN_SIZE:
-            numbers: Sequence[int] = range(len(branch))
-        else:
-            numbers = sorted(at for at in map(branch.number, toggled) if at is not None)
-        found = [at for at in numbers if self._is_open(branch, branch.child(at), toggled)]
-        return found[::-1]
-
-    def _is_open(self, branch: Branch, child: Child, toggled: set[Name]) -> bool:
-        if not (isinstance(child.value, dict | list) and child.value):
-            return False
-        return open_at_first(branch.depth, len(branch), len(child.value)) != (child.name in toggled)
 
     def place(self, index: int) -> tuple[Branch, int, bool]:
         """The container, the child's number and whether it is open, of row `index`."""
@@ -234,6 +239,24 @@ class Tree:
 
 
 _STYLES = {"": "", "-": "removed", "+": "added", "~": "changed"}
+
+
+def _opened(branch: Branch, toggled: _Toggled) -> list[int]:
+    """The numbers of a container's children that are open, last first."""
+    if branch.depth < OPEN_DEPTH and len(branch) <= OPEN_SIZE:
+        numbers: Sequence[int] = range(len(branch))
+    else:
+        there = [branch.number(name) for name, below in toggled.below.items() if below.here]
+        numbers = sorted(number for number in there if number is not None)
+    found = [at for at in numbers if _is_open(branch, branch.child(at), toggled)]
+    return found[::-1]
+
+
+def _is_open(branch: Branch, child: Child, toggled: _Toggled) -> bool:
+    if not (isinstance(child.value, dict | list) and child.value):
+        return False
+    swapped = toggled.below.get(child.name, _NONE).here
+    return open_at_first(branch.depth, len(branch), len(child.value)) != swapped
 
 
 def open_at_first(depth: int, siblings: int, size: int) -> bool:

@@ -2,12 +2,12 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 from inspector.model.values import Number, Value
 from inspector.tui.line import Line, Span
 from inspector.tui.panes.cells import counted
-from inspector.tui.panes.tree import Branch, Fold, Path, Tree, open_at_first
+from inspector.tui.panes.tree import Fold, Path, Tree, open_at_first
 
 MOST_HITS = 10_000
 BATCH = 2_000
@@ -50,6 +50,8 @@ class TreeView(Sequence[Line]):
     def __getitem__(self, index: int | slice) -> Line | list[Line]:
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
         if not len(self._tree):
             return Line((Span("(empty)", "dim"),))
         line = self._tree.row(index).line
@@ -116,15 +118,17 @@ class TreeView(Sequence[Line]):
 
     def reveal(self, order: Order) -> int:
         """Unfold what a place is in; its row."""
-        branch = Branch(None, 0, "", self.value, None, 0)
-        for depth, number in enumerate(order[:-1]):
-            child = branch.child(number)
-            fold = Fold("value", (*branch.path(), child.name))
-            row = self._tree.index_of(order[: depth + 1])
-            if not self._tree.place(row)[2]:
+        holder: Any = self.value
+        path: Path = ()
+        for number in order[:-1]:
+            name = list(holder)[number] if isinstance(holder, dict) else number
+            inner, depth, siblings = holder[name], len(path), len(holder)
+            path = (*path, name)
+            fold = Fold("value", path)
+            if open_at_first(depth, siblings, len(inner)) == (fold in self._toggled):
                 self._toggled ^= {fold}
-                self.lay(self._width)
-            branch = Branch(branch, number, child.name, child.value, None, depth + 1)
+            holder = inner
+        self.lay(self._width)
         return self._tree.index_of(order)
 
     def place(self, row: int) -> str:

@@ -1,12 +1,18 @@
 """Snapshots for the panes, small and by hand, and what a pane says of one as text."""
 
+import os
 from collections.abc import Hashable, Sequence, Set
 from typing import Any
+
+from hypothesis import settings
 
 from inspector.model.run import Definition, SourceInfo, State
 from inspector.tui.line import COLOURS, text_of
 from inspector.tui.panes.parts import Stack
 from inspector.tui.session import StateSnapshot
+
+few = settings(max_examples=40 * max(int(os.environ.get("RUNINSPECT_FUZZ", "1")), 1), deadline=None)
+"""How often the properties are tried."""
 
 SOURCE = SourceInfo(path="run.jsonl", format="runinspect")
 
