@@ -143,7 +143,7 @@ class TabBar(Bar):
         """Show the counts of a snapshot."""
         self._open = opened
         self._names = [(tab.name, "" if snapshot.loading else counted(tab.title(snapshot))) for tab in TABS]
-        self.refresh()
+        self.update()
 
     def lines(self) -> tuple[Line, ...]:
         return (tab_line(self._names, self._open, self.size.width),)
