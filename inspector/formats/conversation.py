@@ -35,8 +35,8 @@ class Conversation:
     `letters` holds one character per message (see `letter`); without it every message is looked at. One that
     is `growing` is laid out by `extend`, and ended by `finish`.
     `batch` is the reader's word on the last batch of tool calls: a `Pending` per call, used for the state
-    after the last step when calls are open there; without it each open call is `ready`. () says that nothing
-    is open. `usage` tells the tokens of the model call of that number, from 0.
+    after the last step when calls are open there; without it each open call is of `open_status`. () says that
+    nothing is open. `usage` tells the tokens of the model call of that number, from 0.
     """
 
     def __init__(
@@ -47,10 +47,11 @@ class Conversation:
         letters: str | None = None,
         batch: Sequence[Pending] | None = None,
         usage: Callable[[int], Usage | None] = lambda model_call: None,
+        open_status: PendingStatus = "ready",
         growing: bool = False,
     ) -> None:
         self.messages, self.prelude = messages, prelude
-        self._batch, self._usage = batch, usage
+        self._batch, self._usage, self._open_status = batch, usage, open_status
         self._kinds = bytearray()
         self._ends = array("Q", [prelude])
         self._models = array("Q", [0])
@@ -85,6 +86,10 @@ class Conversation:
         self._kinds.append(ord(kind))
         self._ends.append(max(self._seen, self.prelude))
         self._models.append(self._models[-1] + (kind in "ac"))
+
+    def models(self) -> int:
+        """How many of the steps are model calls."""
+        return self._models[-1]
 
     def steps(self) -> "Steps":
         """The steps, built when asked for."""
@@ -141,7 +146,8 @@ class Conversation:
         if seq == 0:
             return []
         calls = self._calls(seq + 1) if chr(self._kinds[seq - 1]) == "c" else self._open(seq)
-        return [as_pending(call) for call in calls]
+        last = seq == len(self) or (seq == len(self) - 1 and self._kinds[-1] == ord("o"))
+        return [as_pending(call, self._open_status if last else "ready") for call in calls]
 
     def _calls(self, seq: int) -> Sequence[Call]:
         """The calls that step `seq`, a batch of results, answers: those of the model's messages that stand

@@ -29,7 +29,7 @@ ELEMENT = 40
 what is kept of a list stays a fraction of its text."""
 SHORT = 100_000
 """Elements that any list may have."""
-BATCH = 1 << 20
+BATCH = 256 << 10
 """Bytes that are scanned between two reports of progress."""
 
 
@@ -60,7 +60,9 @@ class Fields:
     def __contains__(self, key: str) -> bool:
         return key in self._spans
 
-    def keys(self) -> list[str]:
+    @property
+    def names(self) -> list[str]:
+        """The keys, in their order."""
         return list(self._spans)
 
     def get(self, key: str, default: Value = None) -> Value:
@@ -139,9 +141,19 @@ class Elements(Sequence[Value]):
         """Where the last known element ends."""
         self._walk: Iterator[tuple[int, int]] | None = None
 
+    @property
+    def size(self) -> int:
+        """The length of the list's text in bytes."""
+        return self._end - self._begin
+
+    @property
+    def empty(self) -> bool:
+        """Whether the list has no element; known without a scan."""
+        return self._text.spans.is_empty(self._begin)
+
     def scan(self) -> Iterator[tuple[int, int]]:
-        """Find the elements; yields (bytes scanned, bytes in all) after each MiB or so, and can be left and
-        taken up again."""
+        """Find the elements; yields (bytes scanned, bytes in all) after each batch, and can be left and taken
+        up again."""
         if self._walk is None:
             self._walk = self._scan()
         # No `yield from`: leaving this must not end the walk.
@@ -149,7 +161,7 @@ class Elements(Sequence[Value]):
             yield progress
 
     def _scan(self) -> Iterator[tuple[int, int]]:
-        size = self._end - self._begin
+        size = self.size
         following = self._begin + BATCH
         most = SHORT + size // ELEMENT
         try:
@@ -202,7 +214,7 @@ class _Text:
         self.problems: list[Problem] = []
         self.torn = False
         self._told: set[tuple[str, str]] = set()
-        text = file.read(file.start, file.size) if file.size <= WHOLE_LIMIT else _mapped(file)
+        text = file.read(file.start, file.size) if file.size <= WHOLE_LIMIT else mapped(file)
         self.spans = Spans(text)
         self._checked = isinstance(text, bytes)
         if isinstance(text, bytes):
@@ -273,8 +285,8 @@ def _lines(text: mmap.mmap, stop: int) -> int:
     return sum(text[at : min(at + (1 << 20), stop)].count(b"\n") for at in range(0, stop, 1 << 20))
 
 
-def _mapped(file: File) -> Text:
-    """The file's text, from a private copy without a name: a file that is cut short while it is mapped
+def mapped(file: File) -> Text:
+    """A file's text behind its mark, from a private copy without a name: a file that is cut short while it is mapped
     would end the process."""
     with tempfile.TemporaryFile() as copy:
         for _, piece in file.chunks(file.start):

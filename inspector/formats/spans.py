@@ -45,6 +45,11 @@ class Spans:
         """Where the value of the whole text begins."""
         return self._space(0)
 
+    def is_empty(self, begin: int) -> bool:
+        """Whether the list at `begin` has no element."""
+        position = self._space(begin + 1)
+        return self.text[position : position + 1] in (b"]", b"")
+
     def elements(self, begin: int) -> Iterator[tuple[int, int]]:
         """The spans of the elements of the list at `begin`. Raises Damaged behind the last that there is,
         when the list does not end as it should."""

@@ -70,7 +70,7 @@ def test_spans_fail_only_by_damaged(text: bytes) -> None:
 def test_fields_and_elements(tmp_path: Path, size: str) -> None:
     text = b'\xef\xbb\xbf{"a": {"b": [1, {"c": 2.50}, "x"]},\n "m": [] , "t": "1", "d": 1, "n": null}'
     document = opened(tmp_path, text)
-    assert document.keys() == ["a", "m", "t", "d", "n"]
+    assert document.names == ["a", "m", "t", "d", "n"]
     assert "a" in document
     assert "z" not in document
     assert document.get("t") == "1"
@@ -139,7 +139,7 @@ def test_a_torn_document_is_read_as_far_as_it_goes(cut: int, tmp_path: Path, siz
 
 def test_behind_damage_nothing_is_believed(tmp_path: Path) -> None:
     document = opened(tmp_path, b'{"a": 1, "m": [1, oops, 2], "s": "x"}')
-    assert document.keys() == ["a", "m"]
+    assert document.names == ["a", "m"]
     assert list(document.items("m")) == [1]
     assert [problem.where for problem in document.problems] == ["d.json:1 byte 18"]
 
@@ -170,7 +170,7 @@ def test_many_fields_and_many_elements_are_bounded(tmp_path: Path, size: str, mo
     monkeypatch.setattr(module, "SHORT", 10)
     pairs = ", ".join(f'"k{number}": {number}' for number in range(50))
     document = opened(tmp_path, f'{{"many": [{"1,1," * 100}1], {pairs}}}'.encode())
-    assert len(document.keys()) == 10
+    assert len(document.names) == 10
     assert len(document.items("many")) == 10 + 401 // 40
     assert sum("not looked at" in problem.message for problem in document.problems) == 2
 

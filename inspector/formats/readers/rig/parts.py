@@ -1,0 +1,208 @@
+"""rig's messages and their parts, of every generation, as the neutral model has them.
+
+0.42 and later tag each part with its `type`; before, a part of a model's message is told by the keys it has.
+A message becomes one message, a user message with tool results one per result.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypedDict
+
+import msgspec
+
+from inspector.formats.pairing import outline
+from inspector.model.run import Call, Message
+from inspector.model.text import clean
+from inspector.model.values import Value, preview, to_json
+
+Outline = tuple[str, tuple[str | None, ...], tuple[str, ...]]
+"""A message's letter, the ids of its calls or of the call that it answers, the names of its calls."""
+
+MEDIA = ("image", "audio", "video", "document")
+ROLES = ("system", "user", "assistant")
+
+
+class _Function(TypedDict, total=False):
+    name: str
+
+
+class _Part(TypedDict, total=False):
+    type: str
+    id: str | None
+    call_id: str | None
+    call: str
+    function: _Function
+    text: msgspec.Raw
+    content: msgspec.Raw
+    data: msgspec.Raw
+
+
+class _Head(TypedDict, total=False):
+    role: str
+    content: str | list[_Part]
+
+
+_head = msgspec.json.Decoder(_Head).decode
+
+
+def quick_outlines(text: bytes, tell: Callable[[str], None]) -> list[Outline] | None:
+    """The outlines of a message from its text, without its contents; None where a whole reading is needed."""
+    try:
+        head = _head(text)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        return None
+    return outlines(head, tell)
+
+
+def outlines(value: Value, tell: Callable[[str], None]) -> list[Outline]:
+    """One outline per message that `messages_of` makes of the value. What a later or another rig may mean
+    is told."""
+    if not isinstance(value, dict):
+        tell("a message that is no object")
+    elif value.get("role") not in ROLES:
+        tell(f"a message of the unknown role {preview(value.get('role'), 60)}")
+    else:
+        for part in _parts(value):
+            if kind_of(part) is None:
+                tell(f"a part of the unknown kind {preview(_tag(part), 60)}")
+    found = []
+    for message in messages_of(value):
+        mark, ids = outline(message)
+        found.append((mark, ids, tuple(clean(call.name) for call in message.calls or ())))
+    return found
+
+
+def kind_of(part: Value) -> str | None:
+    """What a part is: text, toolcall, toolresult, reasoning, media; None when it is none of these."""
+    if not isinstance(part, dict):
+        return None
+    tag = part.get("type")
+    if tag in ("text", "toolcall", "toolresult", "reasoning"):
+        return str(tag)
+    if tag is not None:
+        return "media" if tag in MEDIA else None
+    for key, kind in (("function", "toolcall"), ("content", "reasoning"), ("data", "media"), ("text", "text")):
+        if key in part:
+            return kind
+    return None
+
+
+def messages_of(value: Value) -> list[Message]:
+    """The messages that one message of the file stands for; at least one."""
+    if not isinstance(value, dict):
+        return [Message(role="?", text=preview(value, 200))]
+    role = value.get("role")
+    if role == "assistant":
+        return [reply(_parts(value))]
+    if role == "user":
+        return list(_user(_parts(value))) or [Message(role="user", text="")]
+    return [Message(role=role if role == "system" else text_of(role), text=text_of(value.get("content")))]
+
+
+def reply(items: list[Value], internal_ids: Mapping[int, str] | None = None) -> Message:
+    """A model's message of these parts; `internal_ids` by the number of the call."""
+    calls = [part for part in items if kind_of(part) == "toolcall"]
+    texts = [line for part in items if (line := _line(part)) is not None]
+    if not texts and not calls:
+        texts = [_reasoning(part) for part in items if kind_of(part) == "reasoning"]
+    made = [call_of(part, (internal_ids or {}).get(number)) for number, part in enumerate(calls)]
+    return Message(role="assistant", text="\n".join(texts) if texts else None, calls=tuple(made) or None)
+
+
+def call_of(part: Value, internal_id: str | None = None) -> Call:
+    """A call; also the bare one of a batch, which has no type."""
+    part = part if isinstance(part, dict) else {}
+    function = part.get("function")
+    function = function if isinstance(function, dict) else {}
+    # 0.39 to 0.41 keep the id that results refer to in `call_id`.
+    call_id = part.get("call_id") or part.get("id")
+    return Call(
+        name=text_of(function.get("name")) or "?",
+        call_id=None if call_id is None else text_of(call_id),
+        internal_call_id=internal_id,
+        arguments=function.get("arguments"),
+    )
+
+
+def result_of(part: Value) -> Message:
+    """A tool result as a message."""
+    part = part if isinstance(part, dict) else {}
+    call_id = part.get("call") or part.get("call_id") or part.get("id")
+    name = part.get("name")
+    content = part.get("content")
+    lines = [_line(item) for item in content] if isinstance(content, list) else [text_of(content)]
+    return Message(
+        role="tool",
+        text="\n".join(line for line in lines if line is not None),
+        call_id=None if call_id is None else text_of(call_id),
+        name=None if name is None else text_of(name),
+    )
+
+
+def text_of(value: Value) -> str:
+    """Text as it stands, anything else as JSON; "" for null."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else to_json(value)
+
+
+def _parts(value: dict[str, Any]) -> list[Value]:
+    content = value.get("content")
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if isinstance(content, str) else []
+
+
+def _user(parts: list[Value]) -> Iterator[Message]:
+    texts: list[str] = []
+    for part in parts:
+        if kind_of(part) == "toolresult":
+            if texts:
+                yield Message(role="user", text="\n".join(texts))
+                texts = []
+            yield result_of(part)
+        elif (line := _line(part)) is not None:
+            texts.append(line)
+    if texts:
+        yield Message(role="user", text="\n".join(texts))
+
+
+def _line(part: Value) -> str | None:
+    """What a part adds to the text of its message; None: nothing."""
+    kind = kind_of(part)
+    if kind == "text":
+        return text_of(part.get("text"))
+    if kind == "media":
+        return _media(part)
+    if isinstance(part, dict) and part.get("type") == "json":
+        return text_of(part.get("value"))
+    if kind is None:
+        return f"[{preview(_tag(part), 60)}]"
+    return None
+
+
+def _media(part: dict[str, Any]) -> str:
+    data = part.get("data")
+    data = data if isinstance(data, dict) else {}
+    kind, value = data.get("type"), data.get("value")
+    if kind in ("base64", "raw", "string"):
+        unit = "bytes" if kind == "raw" else "characters"
+        where = f"{len(value) if isinstance(value, str | list) else '?'} {unit}"
+    else:
+        where = preview(value, 200) if value is not None else "unknown"
+    words = (text_of(part.get("type")) or "image", text_of(part.get("media_type")), where)
+    return f"[{' '.join(word for word in words if word)}]"
+
+
+def _reasoning(part: dict[str, Any]) -> str:
+    blocks = part.get("content")
+    texts = []
+    for block in blocks if isinstance(blocks, list) else [blocks]:
+        content = block.get("content") if isinstance(block, dict) else block
+        text = content.get("text") if isinstance(content, dict) else content
+        if isinstance(text, str):
+            texts.append(text)
+    return f"[reasoning: {' '.join(texts) or 'not shown'}]"
+
+
+def _tag(part: Value) -> Value:
+    return part["type"] if isinstance(part, dict) and part.get("type") is not None else part
