@@ -19,11 +19,11 @@ from inspector.tui import keys
 from inspector.tui._compat import Quiet
 from inspector.tui.bars import Footer
 from inspector.tui.keys import Where, bindings
-from inspector.tui.line import Line, plain
+from inspector.tui.line import Line
 from inspector.tui.loader import Loader
 from inspector.tui.messages import Damaged, Exported, Failed, Fetched, Known, Listed, Opened, Scanned, Searched, Stood
 from inspector.tui.page import Page
-from inspector.tui.pages import ErrorPage, Palette, help_page
+from inspector.tui.pages import ErrorPage, OpeningPage, Palette, help_page
 from inspector.tui.rows import Rows
 from inspector.tui.runscreen import RunScreen
 from inspector.tui.runsscreen import RunsPage
@@ -62,7 +62,7 @@ class Inspector(Quiet):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with contextlib.suppress(ValueError, NotImplementedError, RuntimeError):  # not in the main thread
                 loop.add_signal_handler(number, self.exit, None, 128 + number)
-        self.push_screen(Page("runinspect", [plain(""), plain(f"  opening {self._path} …", "accent")]))
+        self.push_screen(OpeningPage(self._path))
         self.call_after_refresh(self.loader.open, self._path, self._format)
 
     def on_unmount(self) -> None:
@@ -201,6 +201,8 @@ def run_app(
     term = os.environ.get("TERM", "")
     if term in ("", "dumb"):
         raise UsageError(f"TERM={term}", "this terminal cannot move its cursor; `runinspect show` prints the run")
+    if term.startswith(("vt1", "vt2")) or term.endswith(("-m", "-mono")):
+        os.environ.setdefault("NO_COLOR", "1")
     if path != "-" and not os.path.lexists(path):
         raise UnreadableError(path, "there is no such file or folder")
     app = Inspector(path, run=run, step=step, format=format, follow=follow, ascii=ascii or not unicode_locale())

@@ -50,6 +50,7 @@ class Bar(Widget):
 
     def on_resize(self) -> None:
         self._drawn = self.lines()
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         line = self._drawn[y] if y < len(self._drawn) else Line()

@@ -112,6 +112,11 @@ class Loader:
         """Somebody waits for the pass over all steps, or nobody does any more."""
         self._plan.hurry(on)
 
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was asked for is done."""
+        return self._plan.idle
+
     def close(self) -> None:
         """End the thread, and give it a moment to remove private copies."""
         self._plan.close(wait=1.0)

@@ -8,7 +8,7 @@ from inspector.tui.line import Line, Span
 from inspector.tui.session import Overview, Session
 
 LEVELS = "▁▂▃▄▅▆▇█"
-LEAD = 6
+LEAD = 7
 WIDE = 4
 """Cells of a step where there is room."""
 

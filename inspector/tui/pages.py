@@ -1,7 +1,10 @@
 """The lists of the screen that are not a run: keys, what can be done, problems, filters, errors."""
 
 from collections.abc import Callable, Sequence
+from textwrap import wrap
 from typing import ClassVar
+
+from textual import events
 
 from inspector.errors import InspectorError
 from inspector.model.run import Problem
@@ -11,6 +14,7 @@ from inspector.tui.columns import KINDS, STATUSES, Columns, Filter
 from inspector.tui.keys import Key, Where
 from inspector.tui.line import STEP_SIGNS, Line, Opens, Span, plain
 from inspector.tui.page import Page
+from inspector.tui.viewer import Viewer
 
 TITLES: dict[Where, str] = {
     "run": "In a run",
@@ -79,23 +83,28 @@ class Palette(Page):
         self.rows.action_row(-1)
 
 
-def problems_page(problems: Sequence[Problem]) -> Page:
-    """All problems with their places; Enter on one gives it."""
-    lines = [
-        Line(
-            (
-                Span(f" {problem.severity:<8}", "failed" if problem.severity == "error" else "problem"),
-                Span(problem.where, "accent"),
-                Span("  " + problem.message),
-            ),
-            Opens(problem.where, f"{problem.severity}\n{problem.where}\n\n{problem.message}"),
-        )
-        for problem in problems
-    ]
-    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
-    return Page(
-        f"Problems: {count}", lines or [plain(" nothing is wrong with this file, as far as it was read", "dim")]
-    )
+class ProblemsPage(Page):
+    """All problems with their places; Enter on one shows all of it."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        lines = [
+            Line(
+                (
+                    Span(f" {problem.severity:<8}", "failed" if problem.severity == "error" else "problem"),
+                    Span(problem.where, "accent"),
+                    Span("  " + problem.message),
+                ),
+                Opens(problem.where, f"{problem.severity}\n\n{problem.where}\n\n{problem.message}"),
+            )
+            for problem in problems
+        ]
+        count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+        none = [plain(" nothing is wrong with this file, as far as it was read", "dim")]
+        super().__init__(f"Problems: {count}" if lines else "Problems", lines or none)
+
+    def chosen(self, line: Line, index: int) -> None:
+        if line.opens:
+            self.app.push_screen(Viewer(line.opens))
 
 
 class FilterPage(Page):
@@ -146,20 +155,51 @@ class FilterPage(Page):
         self.rows.show(self._lines())
 
 
+class OpeningPage(Page):
+    """Until a path is open."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._seconds = path, 0
+        super().__init__("runinspect", self._lines())
+
+    def _lines(self) -> list[Line]:
+        waited = f"  {self._seconds} s" if self._seconds else ""
+        return [plain(""), Line((Span("  opening ", "dim"), Span(self._path), Span(f" …{waited}", "dim")))]
+
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self._tick)
+
+    def _tick(self) -> None:
+        self._seconds += 1
+        self.rows.show(self._lines())
+
+    def chosen(self, line: Line, index: int) -> None:
+        pass
+
+    def back(self) -> bool:
+        return False
+
+
 class ErrorPage(Page):
     """Nothing can be shown: what, where, and what to do."""
 
     def __init__(self, error: InspectorError) -> None:
-        reason, _, advice = error.reason.partition("; ")
-        lines = [
-            plain(""),
-            Line((Span("  what   ", "dim"), Span(reason, "failed"))),
-            Line((Span("  where  ", "dim"), Span(error.place))),
-            Line(
-                (Span("  to do  ", "dim"), Span(advice or "press q to leave; `runinspect formats` lists what is read"))
-            ),
-        ]
-        super().__init__("This cannot be opened", lines)
+        self._error = error
+        super().__init__("This cannot be opened")
+
+    def on_resize(self, event: events.Resize) -> None:
+        reason, _, advice = self._error.reason.partition("; ")
+        told = (
+            ("what", reason, "failed"),
+            ("where", self._error.place, ""),
+            ("to do", advice or "q leaves; `runinspect formats` lists what can be read", ""),
+        )
+        lines = [plain("")]
+        for name, text, style in told:
+            for part in wrap(text, max(event.size.width - 12, 20)):
+                lines.append(Line((Span(f"  {name:<7}", "dim"), Span(part, style))))
+                name = ""
+        self.rows.show(lines)
 
     def chosen(self, line: Line, index: int) -> None:
         pass

@@ -90,7 +90,7 @@ IDS = 14
 def titles(columns: Columns) -> Line:
     """The line above the rows."""
     holder = f"{'holder':{columns.holder}} " if columns.holder else ""
-    text = f"  {'run':{columns.name}} {'status':{columns.status}} {'steps':>6} {'age':>6} {holder}id"
+    text = f" {'run':{columns.name}} {'status':{columns.status}} {'steps':>6} {'age':>6} {holder}id"
     return Line((Span(text, "dim"),))
 
 

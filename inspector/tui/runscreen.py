@@ -17,7 +17,7 @@ from inspector.tui.line import Line, plain
 from inspector.tui.loader import Loader
 from inspector.tui.messages import Damaged, Exported, Failed, Fetched, Known, Scanned, Searched, Stood
 from inspector.tui.overview import OverviewBar
-from inspector.tui.pages import FilterPage, problems_page
+from inspector.tui.pages import FilterPage, ProblemsPage
 from inspector.tui.rows import Rows
 from inspector.tui.session import Session
 from inspector.tui.statepane import StatePane
@@ -58,7 +58,7 @@ class RunScreen(Screen[None]):
 
     CSS = """
     RunScreen #body { height: 1fr; }
-    RunScreen #left { width: 43%; }
+    RunScreen #left { width: 47%; }
     RunScreen #timeline { height: 1fr; }
     RunScreen #state { width: 1fr; border-left: solid ansi_bright_black; }
     RunScreen.-ascii #state { border-left: ascii ansi_bright_black; }
@@ -95,7 +95,11 @@ class RunScreen(Screen[None]):
         self.sync(rows=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.width < NARROW, "-narrow")
+        narrow = event.size.width < NARROW
+        if narrow and not self.narrow:
+            # The page with the focus is the one that stays.
+            self.set_class(self.focused in self.pane.walk_children(), "-state")
+        self.set_class(narrow, "-narrow")
         self.call_after_refresh(self.ask_state)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -266,15 +270,15 @@ class RunScreen(Screen[None]):
 
     def action_mark(self) -> None:
         before = self.session.marked
-        self.session.marked = None if before == self.session.cursor else self.session.cursor
+        self.session.mark()
         self.timeline.changed([self.session.row_of(seq) for seq in (before, self.session.cursor) if seq is not None])
 
     def action_to_mark(self) -> None:
-        marked = self.session.marked
-        if marked is None:
+        step = self.session.to_mark()
+        if step is None:
             self.footer.tell("no step is marked: m marks one")
         else:
-            self.go(marked)
+            self.go(step)
 
     def action_follow(self) -> None:
         self.session.following = not self.session.following
@@ -282,7 +286,7 @@ class RunScreen(Screen[None]):
         self.sync(state=False)
 
     def action_problems(self) -> None:
-        self.app.push_screen(problems_page(self.session.facts.problems if self.session.facts else ()))
+        self.app.push_screen(ProblemsPage(self.session.facts.problems if self.session.facts else ()))
 
     def _ask(self, kind: str, label: str, text: str = "") -> None:
         self.footer.display = False

@@ -12,10 +12,10 @@ from textual.message import Message
 from inspector.model.run import Problem, RunRow, SourceInfo
 from inspector.tui.bars import Bar, Prompt
 from inspector.tui.keys import Where, bindings
-from inspector.tui.line import Line, plain, text_of
+from inspector.tui.line import Line, Span, plain, text_of
 from inspector.tui.messages import Listed
 from inspector.tui.page import Page
-from inspector.tui.pages import problems_page
+from inspector.tui.pages import ProblemsPage
 from inspector.tui.runlist import Columns, line, ordered, titles
 
 
@@ -58,7 +58,7 @@ class RunsPage(Page):
         at = self._shown[self.rows.cursor].id if self._shown else None
         entries, now = ordered(self._rows), self._now()
         columns = Columns.of(entries, self.size.width - 2)
-        self.query_one("#heading", Bar).set(titles(columns))
+        self.query_one("#heading", Bar).set(Line((Span(" "), *titles(columns).spans)))
         built = [(entry.row, line(entry, columns, now)) for entry in entries]
         found = [(row, drawn) for row, drawn in built if self._text.lower() in text_of(drawn).lower()]
         self._shown = [row for row, _ in found]
@@ -99,8 +99,8 @@ class RunsPage(Page):
         self.set_focus(self.rows)
 
     def action_problems(self) -> None:
-        self.app.push_screen(problems_page(self.problems))
+        self.app.push_screen(ProblemsPage(self.problems))
 
 
 def _title(source: SourceInfo, count: int) -> str:
-    return f"{source.path}   {count} run{'' if count == 1 else 's'}   {source.format}"
+    return f"{count} run{'' if count == 1 else 's'}   {source.format}   {source.path}"

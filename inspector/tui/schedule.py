@@ -45,6 +45,7 @@ class Schedule:
         self._closed = False
         self._rest_until = 0.0
         self._hurry = False
+        self._waiting = False
         self._regular: tuple[float, Job] | None = None
         self._due = 0.0
         self._thread = threading.Thread(target=self._loop, name="loader", daemon=True)
@@ -95,6 +96,12 @@ class Schedule:
         """Do this now and then every so many seconds; None: no more. In the thread."""
         self._regular, self._due = (None if period is None else (period, job)), 0.0
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do but look again from time to time."""
+        with self._turn:
+            return self._waiting and not self._wanted and not self._long
+
     def _loop(self) -> None:
         while turn := self._next():
             kind, job = turn
@@ -118,7 +125,9 @@ class Schedule:
                 for kind in self._kinds:
                     if kind in self._long and (self._hurry or kind not in self._resting or self._rest_until <= now):
                         return kind, partial(self._advance, kind)
+                self._waiting = True
                 self._turn.wait(self._pause(now))
+                self._waiting = False
         return None
 
     def _pause(self, now: float) -> float | None:

@@ -96,6 +96,7 @@ class Session:
         self.damage: dict[int, Problem] = {}
         self.name_width = 5
         """Cells of the longest name that was seen, nesting included."""
+        self._came_from = 0
         self._asked = step
         self._moved = False
         self._shown: array[int] | None = None
@@ -199,6 +200,17 @@ class Session:
         before, self.cursor = self.cursor, max(min(seq, self.last), 0)
         self._moved = True
         return before != self.cursor
+
+    def mark(self) -> None:
+        """Mark the step, or take the mark off it."""
+        self.marked = None if self.marked == self.cursor else self.cursor
+
+    def to_mark(self) -> int | None:
+        """The marked step, from there the one that one came from; None where no step is marked."""
+        if self.marked is not None and self.cursor != self.marked:
+            self._came_from = self.cursor
+            return self.marked
+        return None if self.marked is None else self._came_from
 
     def odd(self, direction: int) -> int | None:
         """The next or previous step that failed or is open; None where there is none, or none is known

@@ -47,7 +47,7 @@ def titles(columns: Columns) -> Line:
     """The line above the rows."""
     text = (
         f"{'#':>{columns.number}}  {'+t':>{SINCE}} {'':{columns.bar}} {'kind':{KIND}}"
-        f" {'name':{columns.name}} {'':{SIGN}} what happened"
+        f" {'name':{columns.name}} {'status':{SIGN}} what happened"
     )
     return Line((Span(text, "dim"),))
 

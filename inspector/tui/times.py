@@ -1,30 +1,17 @@
 """Times and durations: what a row says about when, and how that is written in few cells."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
 
 from inspector.model.run import Record, Step
 
 
-class Instant(NamedTuple):
-    """A point in time, in seconds; `naive` where the source names no zone, so that it compares only with
-    others like it."""
-
-    seconds: float
-    naive: bool
-
-
 @lru_cache(maxsize=4096)
-def instant(text: str | None) -> Instant | None:
-    """The point in time that an RFC 3339 text names; None where it names none."""
-    if not text:
-        return None
+def instant(text: str | None) -> datetime | None:
+    """The point in time that an RFC 3339 text names, naive where it names no zone; None where it is none."""
     try:
-        found = datetime.fromisoformat(text)
-        naive = found.tzinfo is None
-        return Instant((found.replace(tzinfo=UTC) if naive else found).timestamp(), naive)
-    except (ValueError, OverflowError):
+        return datetime.fromisoformat(text) if text else None
+    except ValueError:
         return None
 
 
@@ -32,9 +19,9 @@ def between(start: str | None, end: str | None) -> float | None:
     """Seconds from `start` to `end`, negative where the clock ran backwards; None where either is unknown
     or only one of them has a zone."""
     one, two = instant(start), instant(end)
-    if one is None or two is None or one.naive != two.naive:
+    if one is None or two is None or (one.tzinfo is None) != (two.tzinfo is None):
         return None
-    return two.seconds - one.seconds
+    return (two - one).total_seconds()
 
 
 class Timed(Record, frozen=True, kw_only=True):

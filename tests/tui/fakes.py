@@ -148,7 +148,9 @@ def refund(problems: Sequence[Problem] = PROBLEMS, steps: Sequence[Step] = REFUN
 
 ROWS = (
     RunRow(id="r1", name="refund-4702", kind="agent", status="completed", steps=31, started=at(-90_000)),
-    RunRow(id="r2", name="refund-4705", kind="agent", status="suspended", reason="approval", steps=14, started=at(-800)),
+    RunRow(
+        id="r2", name="refund-4705", kind="agent", status="suspended", reason="approval", steps=14, started=at(-800)
+    ),
     RunRow(
         id="r3",
         name="refund-4705",

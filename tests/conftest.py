@@ -1,0 +1,23 @@
+"""What holds for every test: a terminal that is always the same, and snapshots under `snapshots/`."""
+
+from pathlib import Path
+
+import pytest
+from pytest_textual_snapshot import SVGImageExtension
+
+SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
+
+
+def _dirname(cls, *, test_location) -> str:  # type: ignore[no-untyped-def]
+    return str(SNAPSHOTS / test_location.basename)
+
+
+SVGImageExtension.dirname = classmethod(_dirname)
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of whoever runs the tests decides what is drawn."""
+    for name in ("NO_COLOR", "COLORTERM", "TEXTUAL", "TEXTUAL_THEME", "TEXTUAL_COLOR_SYSTEM", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")

@@ -1,0 +1,77 @@
+"""The app over made-up runs, and how to wait for it without waiting for a time."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from textual.message import Message
+from textual.pilot import Pilot
+
+from inspector.model.source import RunSet
+from inspector.tui.app import Inspector
+from inspector.tui.line import text_of
+from inspector.tui.rows import Rows
+from inspector.tui.runscreen import RunScreen
+from tests.tui import fakes
+
+WIDE = (120, 40)
+NARROW = (80, 24)
+
+
+async def settle(pilot: Pilot[object]) -> None:
+    """Wait until the loader is idle and every report is handled."""
+    app = pilot.app
+    assert isinstance(app, Inspector)
+    calm = 0
+    for _ in range(2000):
+        await pilot.pause(0.005)
+        calm = calm + 1 if app.loader.idle else 0
+        if calm >= 3:
+            await pilot.pause()
+            return
+    pytest.fail("the app does not come to rest")
+
+
+def app_for(monkeypatch: pytest.MonkeyPatch, runs: RunSet, path: str = "runs", **options: object) -> Inspector:
+    """The app, opening these runs instead of a file."""
+    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(runs))
+    return Inspector(path, now=lambda: fakes.NOW, **options)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def shown(
+    monkeypatch: pytest.MonkeyPatch, runs: RunSet, size: tuple[int, int] = WIDE, **options: object
+) -> AsyncIterator[tuple[Inspector, Pilot[object], list[Message]]]:
+    """The app at rest, its pilot, and the messages that pass from now on."""
+    app = app_for(monkeypatch, runs, **options)
+    messages: list[Message] = []
+    async with app.run_test(size=size, message_hook=messages.append) as pilot:
+        await settle(pilot)
+        messages.clear()
+        yield app, pilot, messages
+
+
+async def press(pilot: Pilot[object], *keys: str) -> None:
+    """Press keys and wait for what they lead to."""
+    await pilot.press(*keys)
+    await settle(pilot)
+
+
+def run_screen(app: Inspector) -> RunScreen:
+    assert app.run_screen is not None
+    return app.run_screen
+
+
+def texts(app: Inspector) -> list[str]:
+    """The screen's rows of text as they are painted."""
+    width, height = app.size
+    lines = [""] * height
+    for y, strip in enumerate(app.screen._compositor.render_strips()):
+        lines[y] = strip.text.rstrip()
+    assert all(len(line) <= width for line in lines)
+    return lines
+
+
+def row_texts(rows: Rows) -> list[str]:
+    """All lines of a list."""
+    return [text_of(rows.lines[index]) for index in range(len(rows.lines))]

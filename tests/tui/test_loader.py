@@ -1,0 +1,247 @@
+"""Requests in, reports out: over made-up runs and files that grow."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import UnreadableError
+from inspector.formats.memory import OneRun
+from inspector.model.run import RawRecord, State, Step
+from inspector.model.source import RunSet
+from inspector.tui import loader as loading
+from inspector.tui.columns import Filter
+from inspector.tui.loader import Loader
+from inspector.tui.messages import (
+    Damaged,
+    Failed,
+    Fetched,
+    Known,
+    Listed,
+    Opened,
+    Report,
+    Scanned,
+    Searched,
+    Stood,
+)
+from tests.tui import fakes
+
+WAIT = 10.0
+
+
+class Watched(Loader):
+    """A loader whose reports are kept."""
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+        self._came = threading.Condition()
+        super().__init__(self._take)
+
+    def _take(self, report: Report) -> None:
+        with self._came:
+            self.reports.append(report)
+            self._came.notify()
+
+    def wait(self, kind: type, so: Callable[[object], bool] = lambda report: True):  # type: ignore[no-untyped-def]
+        """The first report of a kind that fits; it and all before it are dropped."""
+        with self._came:
+            assert self._came.wait_for(
+                lambda: any(isinstance(report, kind) and so(report) for report in self.reports), WAIT
+            ), f"no {kind.__name__} among {self.reports}"
+            at = next(at for at, report in enumerate(self.reports) if isinstance(report, kind) and so(report))
+            found = self.reports[at]
+            del self.reports[: at + 1]
+            return found
+
+
+@pytest.fixture
+def loader(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+    found = Watched()
+    monkeypatch.setattr(loading, "PERIOD", 0.01)
+    yield found
+    found.close()
+
+
+def opened(loader: Watched, runs: RunSet, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(runs))
+    loader.open("x", None)
+    loader.wait(Listed)
+    loader.open_run(None)
+    return loader.wait(Opened)
+
+
+def test_a_run_is_opened_indexed_and_passed_over(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = opened(loader, fakes.one(), monkeypatch).facts
+    assert (facts.run.id, facts.known, facts.done) == ("4711", 9, False)
+    assert loader.wait(Known, lambda report: report.facts.done).facts.known == 9
+    assert len(loader.wait(Scanned).chunk.marks) == 9
+
+
+def test_rows_and_states_are_fetched(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(loader, fakes.one(), monkeypatch)
+    loader.rows([(2, 4), (7, 8)])
+    rows = loader.wait(Fetched).rows
+    assert sorted(rows) == [2, 3, 7]
+    assert rows[2].since == 2.4
+    assert (rows[7].depth, rows[2].depth) == (1, 0)
+    loader.state(3)
+    stood = loader.wait(Stood)
+    assert (stood.step, stood.state.step, stood.before.step, stood.step_record.seq) == (3, 3, 2, 3)
+    loader.state(0)
+    stood = loader.wait(Stood)
+    assert (stood.state.step, stood.before, stood.step_record) == (0, None, None)
+
+
+def test_damage_is_placed_before_the_step_behind_it(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(loader, fakes.one(), monkeypatch)
+    assert {step: problem.message for step, problem in loader.wait(Damaged).before.items()} == {
+        7: "is cut short; skipped"
+    }
+
+
+def test_a_search_passes_the_end_and_keeps_to_the_filter(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(loader, fakes.one(), monkeypatch)
+
+    def find(text: str, start: int, backward: bool = False, filter: Filter | None = None) -> int | None:
+        loader.find(text, start, backward, filter or Filter())
+        return loader.wait(Searched, lambda report: report.ended).seq
+
+    assert find("refund", 1) == 4
+    assert find("refund", 5) == 8
+    assert find("order", 9, backward=True) == 4
+    assert find("I will look", 5) == 1
+    assert find("email", 2, backward=True) == 9
+    assert find("refund", 1, filter=Filter(kinds=("tools",))) == 9
+    assert find("nowhere", 1) is None
+
+
+def test_a_search_tells_how_far_it_is_and_can_be_given_up(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(fakes.Long):
+        def find(self, text: str, start: int, *, backward: bool = False) -> Iterator[int | tuple[int, int]]:
+            while True:
+                yield 1000, 5000
+
+    opened(loader, OneRun(Endless(2000), "x"), monkeypatch)
+    loader.find("x", 1, False, Filter())
+    assert loader.wait(Searched).progress.total == 5000
+    loader.cancel_find()
+    loader.state(1)
+    loader.wait(Stood)
+    assert not any(isinstance(report, Searched) and report.ended for report in loader.reports)
+
+
+@pytest.mark.parametrize(
+    ("error", "place", "reason"),
+    [
+        (UnreadableError("x", "is empty"), "x", "is empty"),
+        (OSError(5, "Input/output error", "x"), "x", "Input/output error"),
+        (MemoryError(), "x", "out of memory: the file is too large for what was asked"),
+        (ValueError("a defect"), "x", "internal error: ValueError: a defect; please report it"),
+    ],
+)
+def test_what_cannot_be_opened_is_told_in_words(
+    loader: Watched, monkeypatch: pytest.MonkeyPatch, error: Exception, place: str, reason: str
+) -> None:
+    def fail(path: str, format: str | None = None) -> RunSet:
+        raise error
+
+    monkeypatch.setattr("inspector.formats.open_path", fail)
+    loader.open("x", None)
+    failed = loader.wait(Failed)
+    assert (failed.fatal, failed.error.place, failed.error.reason) == (True, place, reason)
+
+
+def test_a_state_that_fails_is_not_fatal(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(fakes.Long):
+        def state(self, step: int) -> State | None:
+            raise UnreadableError("x", "cannot be read")
+
+    opened(loader, OneRun(Broken(3), "x"), monkeypatch)
+    loader.state(1)
+    assert (failed := loader.wait(Failed)).what == "state"
+    assert not failed.fatal
+    loader.rows([(1, 3)])
+    loader.wait(Fetched)
+
+
+class Growing(fakes.Long):
+    """A run that takes in what is appended."""
+
+    def refresh(self) -> bool:
+        before, self.length = self.length, self.to
+        return self.length != before
+
+
+def test_following_takes_in_what_was_appended(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Growing(10)
+    run.to = 10
+    opened(loader, OneRun(run, "x"), monkeypatch)
+    loader.wait(Scanned)
+    loader.follow(True)
+    run.to = 15
+    known = loader.wait(Known, lambda report: report.revised is not None)
+    assert (known.facts.known, known.revised) == (15, 1)
+    assert loader.wait(Scanned).chunk.start == 1
+
+
+def test_a_source_that_takes_nothing_in_is_read_again_when_its_file_changes(
+    loader: Watched, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "steps"
+    closed = []
+
+    def read(path: str, format: str | None = None) -> RunSet:
+        steps = [fakes.a_step(seq, "node", f"step {seq}") for seq in range(1, len(Path(path).read_text()) + 1)]
+        run = OneRun(fakes.refund((), steps), "x")
+        monkeypatch.setattr(run, "close", lambda: closed.append(len(steps)))
+        return run
+
+    path.write_text("aa")
+    monkeypatch.setattr("inspector.formats.open_path", read)
+    loader.open(str(path), None)
+    loader.wait(Listed)
+    loader.open_run(None)
+    loader.wait(Scanned)
+    loader.follow(True)
+    path.write_text("aaaa")
+    assert loader.wait(Known, lambda report: report.revised is not None).facts.known == 4
+    loader.wait(Scanned)
+    assert closed == [2]
+    loader.state(4)
+    assert loader.wait(Stood).step_record.name == "step 4"
+
+
+def test_a_file_in_a_folder_that_changes_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_text("a")
+    before = loading.look_of(str(tmp_path))
+    assert loading.look_of(str(tmp_path)) == before
+    (tmp_path / "journal").write_text("ab")
+    assert loading.look_of(str(tmp_path)) != before
+
+
+def test_parents_that_form_a_ring_or_are_missing_end_somewhere(
+    loader: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parents = {1: 1, 2: 3, 3: 2, 4: 99, 5: 4, 6: None}
+    steps = [
+        Step(seq=seq, kind="node", name=f"span {seq}", status="done", parent=parent) for seq, parent in parents.items()
+    ]
+    opened(loader, OneRun(fakes.refund((), steps), "x"), monkeypatch)
+    loader.rows([(1, 7)])
+    depths = {seq: row.depth for seq, row in loader.wait(Fetched).rows.items()}
+    assert depths[6] == depths[4] == 0
+    assert depths[5] == 1
+    assert set(depths) == {1, 2, 3, 4, 5, 6}
+
+
+def test_a_pass_over_the_run_looks_at_each_step_about_once(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = fakes.Long(5000)
+    run.raw = lambda step: RawRecord(where="x", text="")  # type: ignore[method-assign]
+    opened(loader, OneRun(run, "x"), monkeypatch)
+    loader.hurry(True)
+    seen = 0
+    while seen < 5000:
+        seen += len(loader.wait(Scanned).chunk.marks)
+    assert seen == 5000
+    assert run.made < 5200
