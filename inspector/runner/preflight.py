@@ -98,8 +98,11 @@ def examine(
     if name is not None and name != agent:
         found.findings.append(Finding("other_run", name, f"the run is of the agent {name!r}, not of {agent!r}"))
     _phase(data, decided, found)
+    offer = data.advertised.tools if data.advertised is not None else None
+    names = today if offer is None else {tool.name for tool in offer}
+    offered = {name: tool for name, tool in today.items() if name in names}
     for slot in _open(data):
-        _call(slot, recorded, today, decided, found)
+        _call(slot, recorded, offered, decided, found)
     if recorded is not None:
         _hooks(recorded, hooks, found)
         _tools(recorded, today, {slot.call.name for slot in _open(data)}, found)
