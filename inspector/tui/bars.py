@@ -152,6 +152,7 @@ class Prompt(Horizontal):
         self._label.styles.width = len(label) + 2
         self._label.set(plain(f" {label} ", "key"))
         self._input.value = text
+        self._input.cursor_position = len(text)
         self.display = True
         self.screen.set_focus(self._input)
 

@@ -7,6 +7,11 @@ from inspector.tui.line import Line, Span
 from inspector.tui.panes.cells import counted
 from inspector.tui.panes.flow import Flow
 
+MOST_SHOWN = 20_000
+"""Characters of a row that can be scrolled to."""
+MOST_SPANS = 400
+"""Pieces of a row, so that a text with a place at every character stays fast."""
+
 
 class TextView(Sequence[Line]):
     """The lines of a text. `found` is the text searched for; `at` the offset of the place one stands on."""
@@ -39,7 +44,7 @@ class TextView(Sequence[Line]):
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(len(self)))]
         start, stop = self._flow.span(index)
-        return Line(tuple(self._spans(start, stop)))
+        return Line(tuple(self._spans(start, min(stop, start + MOST_SHOWN))))
 
     def _spans(self, start: int, stop: int) -> list[Span]:
         """A row with the places of `found` in it marked, also of those that begin in the row before."""
@@ -49,7 +54,7 @@ class TextView(Sequence[Line]):
         spans = []
         at = start
         hit = text.find(found, max(start - len(found) + 1, 0), stop + len(found) - 1)
-        while 0 <= hit < stop:
+        while 0 <= hit < stop and len(spans) < MOST_SPANS:
             begin, end = max(hit, at), min(hit + len(found), stop)
             if end > at:
                 spans += [Span(text[at:begin]), Span(text[begin:end], "match")]

@@ -1,0 +1,197 @@
+"""A value full-screen: folding, searching, and the three ways out of the screen."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+
+from inspector.model.values import Number
+from inspector.tui.bars import Footer
+from inspector.tui.line import Opens
+from inspector.tui.panes.treeview import TreeView
+from inspector.tui.viewer import Viewer, as_text, file_name, parsed
+from tests.tui.screens import row_texts
+from tests.tui.test_state_pictures import Opened
+
+
+def viewer(pilot: Pilot[None]) -> Viewer:
+    assert isinstance(pilot.app.screen, Viewer)
+    return pilot.app.screen
+
+
+def told(pilot: Pilot[None]) -> str:
+    return "".join(span.text for span in pilot.app.screen.query_one(Footer).lines()[0].spans)
+
+
+async def keys(pilot: Pilot[None], *pressed: str) -> None:
+    await pilot.press(*pressed)
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def test_a_tree_folds_and_its_parts_open() -> None:
+    value = {"order": {"id": "J-1", "pages": [1, 2]}, "note": "x" * 500}
+    async with Opened(Opens("c2", value)).run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        rows = viewer(pilot).rows
+        assert row_texts(rows)[0] == "▾ order: {2}"
+        await keys(pilot, "left")
+        assert row_texts(rows)[0].startswith("▸ order")
+        await keys(pilot, "right")
+        assert row_texts(rows)[1].strip() == 'id: "J-1"'
+        await keys(pilot, "down", "left")
+        assert rows.cursor == 0, "from a part to what it is in"
+        await keys(pilot, "enter")
+        assert row_texts(rows)[0].startswith("▸ order")
+        await keys(pilot, "e")
+        assert len(row_texts(rows)) == 6
+        await keys(pilot, "end", "enter")
+        assert viewer(pilot).text == "x" * 500
+
+
+async def test_a_text_is_searched_wrapped_and_seen_as_a_tree() -> None:
+    text = json.dumps({"a": ["needle", 1.50], "b": "needle " * 30})
+    async with Opened(Opens("raw", text)).run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        rows = viewer(pilot).rows
+        assert len(rows.lines) > 1
+        await keys(pilot, "slash", *"needle", "enter")
+        assert rows.cursor == 0
+        await keys(pilot, "n", "n", "n", "n", "n", "n", "n", "n")
+        assert rows.cursor > 0
+        await keys(pilot, "N")
+        await keys(pilot, "w")
+        assert len(rows.lines) == 1
+        await keys(pilot, "t")
+        assert row_texts(rows)[0] == "▾ a: [2]"
+        await keys(pilot, "t", "slash", "ctrl+u", *"nowhere", "enter")
+        assert "'nowhere' does not stand here" in told(pilot)
+
+
+async def test_a_tree_is_searched_and_unfolded() -> None:
+    value = {"a": {"b": {"c": {"d": "needle"}}}, "needle": 1}
+    async with Opened(Opens("v", value)).run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        rows = viewer(pilot).rows
+        await keys(pilot, "slash", *"needle", "enter")
+        assert row_texts(rows)[rows.cursor].strip() == 'd: "needle"'
+        await keys(pilot, "n")
+        assert row_texts(rows)[rows.cursor].strip() == "needle: 1"
+        await keys(pilot, "n")
+        assert row_texts(rows)[rows.cursor].strip() == 'd: "needle"'
+        await keys(pilot, "slash", "ctrl+u", *"nope", "enter")
+        assert "does not stand here" in told(pilot)
+
+
+async def test_keys_are_text_while_something_is_typed() -> None:
+    async with Opened(Opens("v", "some text with csp in it")).run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        await keys(pilot, "slash", *"csp", "enter")
+        assert viewer(pilot)._found == "csp"
+        await keys(pilot, "slash", "escape")
+        assert viewer(pilot)._found == "csp"
+
+
+async def test_copying_sends_what_a_terminal_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr("inspector.tui.viewer.send", lambda app, sequences: sent.append(sequences))
+    monkeypatch.delenv("TMUX", raising=False)
+    async with Opened(Opens("v", {"a": 1})).run_test(size=(70, 20)) as pilot:
+        await pilot.pause()
+        await keys(pilot, "c")
+        assert base64.b64decode(sent[0][len("\x1b]52;c;") : -1]).decode() == '{\n  "a": 1\n}'
+        assert "if they do not arrive: p prints, s saves" in told(pilot)
+    async with Opened(Opens("v", "x" * 100_000)).run_test(size=(70, 20)) as pilot:
+        await pilot.pause()
+        await keys(pilot, "c")
+        assert len(sent) == 1
+        assert "too many for a terminal's clipboard" in told(pilot)
+
+
+async def test_printing_where_there_is_no_terminal_says_so() -> None:
+    async with Opened(Opens("v", "text")).run_test(size=(70, 20)) as pilot:
+        await pilot.pause()
+        await keys(pilot, "p")
+        assert "s saves to a file" in told(pilot)
+
+
+async def test_saving_asks_for_a_name_and_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with Opened(Opens("message 3, tool/../x", "line\n")).run_test(size=(90, 20)) as pilot:
+        await pilot.pause()
+        await keys(pilot, "s", "enter")
+        path = tmp_path / "message-3-tool-..-x.txt"
+        assert path.read_text() == "line\n"
+        assert f"saved {path}"[:60] in told(pilot)
+        path.write_text("mine")
+        await keys(pilot, "s", "enter")
+        assert "there is such a file already" in told(pilot)
+        assert path.read_text() == "mine"
+        await keys(pilot, "s", "ctrl+u", *"no/where", "enter")
+        assert "not saved" in told(pilot)
+        await keys(pilot, "s", "ctrl+u", "enter")
+        assert len(list(tmp_path.iterdir())) == 1
+
+
+async def test_hostile_texts_reach_no_markup_and_no_terminal() -> None:
+    hostile = {"[bold]x[/]": "[@click=app.quit]q[/]", "esc": "\\u001b[2J", "many": ["[/]", "[sys:LOCK"]}
+    async with Opened(Opens("[red]title[/] \x1b[2J", hostile)).run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        painted = "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
+        assert "[bold]x[/]" in painted
+        assert "[red]title[/]" in painted
+        assert "\x1b" not in painted
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", {}, [], None, True, 0, Number("1e999"), "y" * 70_000, [[]] * 3],
+    ids=["text", "object", "list", "null", "true", "zero", "number", "long", "lists"],
+)
+async def test_any_value_opens(value: Any) -> None:
+    async with Opened(Opens("v", value)).run_test(size=(60, 12)) as pilot:
+        await pilot.pause()
+        await keys(pilot, "down", "right", "left", "t", "w", "e", "slash", "x", "enter", "n", "N", "enter", "end")
+        assert isinstance(pilot.app, App)
+
+
+async def test_a_deep_value_opens() -> None:
+    value: Any = "bottom"
+    for _ in range(950):
+        value = {"in": value}
+    async with Opened(Opens("v", value)).run_test(size=(60, 12)) as pilot:
+        await pilot.pause()
+        await keys(pilot, "slash", *"bottom", "enter")
+        assert row_texts(viewer(pilot).rows)[-1].endswith('in: "bottom"')
+        await keys(pilot, "t", "t")
+        assert "bottom" in viewer(pilot).text
+
+
+def test_text_of_values() -> None:
+    assert as_text("a\nb") == "a\nb"
+    assert as_text({"a": [Number("1E+2"), None]}) == '{\n  "a": [\n    1E+2,\n    null\n  ]\n}'
+    assert as_text(12345678901234567890123) == "12345678901234567890123"
+
+
+def test_json_in_a_text_keeps_its_numbers_and_is_left_alone_when_odd() -> None:
+    assert parsed('{"a": [1.50, 1E2]}') == {"a": [Number("1.50"), Number("1E2")]}
+    assert parsed('{"esc": "\\u001b[2J"}') == {"esc": "\\u001b[2J"}
+    for text in ('{"a": 1, "a": 2}', "[1", "12", '"x"', "{}", "[" * 100_000, "plain", ""):
+        assert parsed(text) is None
+
+
+def test_names_of_files() -> None:
+    assert file_name("orders[3].id") == "orders-3-.id"
+    assert file_name("///") == "value"
+    assert file_name("line: a → b") == "line-a-b"
+
+
+async def test_the_tree_of_a_lazy_sequence() -> None:
+    async with Opened(Opens("q", ({"a": 1}, "b"))).run_test(size=(60, 12)) as pilot:
+        await pilot.pause()
+        assert isinstance(viewer(pilot)._view, TreeView)
+        assert row_texts(viewer(pilot).rows)[0] == "▾ 0: {1}"
