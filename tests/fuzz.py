@@ -236,6 +236,8 @@ _active: list[str] = []
 _violations: list[str] = []
 _FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.startfile", "pty.spawn")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_RELATIVE = ("os.remove", "os.rmdir", "os.mkdir")
+"""Changes whose path may be relative to an open folder, as when a tree is removed."""
 _CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod")
 
 
@@ -249,12 +251,13 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     elif event.startswith((*_FORBIDDEN, "socket.", "subprocess.")):
         _violations.append(f"{event} {arguments!r:.200}")
     elif event in _CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
-        _inside(event, arguments[0])
+        _inside(event, arguments[0], arguments[-1] if event in _RELATIVE else -1)
 
 
-def _inside(event: str, path: object) -> None:
+def _inside(event: str, path: object, folder: object) -> None:
     if isinstance(path, str | bytes | os.PathLike):
-        shown = os.path.abspath(os.fsdecode(path))
+        base = os.readlink(f"/proc/self/fd/{folder}") if isinstance(folder, int) and folder >= 0 else ""
+        shown = os.path.abspath(os.path.join(base, os.fsdecode(path)))
         if not shown.startswith(_active[0]) and shown != os.devnull:
             _violations.append(f"{event} {shown}")
 

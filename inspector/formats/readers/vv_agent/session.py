@@ -199,7 +199,7 @@ class _Session:
     def _answered(self) -> Any:
         """The calls of the open batch, whole."""
         batch = self._told.batch
-        if batch is None:
+        if batch is None or not batch.calls:
             return ()
         for at in range(len(self._told.messages) - 1, -1, -1):
             if self._told.messages.kinds[at] == ord("c"):
