@@ -42,13 +42,15 @@ BATCH = 64
 class Database:
     """A private view of a SQLite file. `tables` maps each ordinary table to its columns, in order, without
     those that are computed. `file` is what was opened at `path`, for what can be read only once (stdin, a
-    pipe). Raises UnreadableError when nothing can be read of it."""
+    pipe); `generation` counts how often a change was taken in. Raises UnreadableError when nothing can be
+    read of it."""
 
     def __init__(self, path: str, file: File | None = None) -> None:
         self.path = path
         self.label = one_line(file.label if file else os.path.basename(path) or path)
         self._base = os.path.realpath(path)
         self._file = None if file is None or os.path.isfile(self._base) else file
+        self.generation = 0
         self._open()
 
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -79,6 +81,7 @@ class Database:
             return False
         before["_connection"].close()
         before["_remove"]()
+        self.generation += 1
         return True
 
     def close(self) -> None:

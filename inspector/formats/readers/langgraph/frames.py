@@ -1,0 +1,146 @@
+"""A checkpoint's bookkeeping: which channels hold something, in which version, and who has seen it.
+
+That says what comes next, without the graph. It is read without building the values, which are most of a
+checkpoint.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from inspector.formats.symbols import class_of
+from inspector.model.text import clean
+from inspector.model.values import Value
+
+START, TASKS, INPUT, INTERRUPT = "__start__", "__pregel_tasks", "__input__", "__interrupt__"
+SHORT = 2048
+"""Bytes of a trigger's value that are looked at for the bookkeeping."""
+_SPLIT: dict[str, Callable[[bytes | memoryview], dict[str, msgspec.Raw]]] = {
+    "msgpack": msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode,
+    "json": msgspec.json.Decoder(dict[str, msgspec.Raw]).decode,
+}
+_WANTED = {"v", "ts", "id", "channel_versions", "versions_seen", "pending_sends"}
+
+Versions = Mapping[str, Value]
+
+
+class Send(NamedTuple):
+    """A token for one node: `Send(node, argument)`."""
+
+    node: str
+    argument: Value
+
+
+class Frame(NamedTuple):
+    """The bookkeeping of a checkpoint. `channels` are those that hold something; the value is there where
+    it is the framework's own (triggers, sends), else None."""
+
+    version: Value
+    channels: Mapping[str, Value]
+    versions: Versions
+    seen: Mapping[str, Versions]
+    sends: tuple[Send, ...]
+
+
+def frame(checkpoint: Value) -> Frame | None:
+    """The bookkeeping of a checkpoint that was read; None where it is none."""
+    if not isinstance(checkpoint, dict) or not isinstance(checkpoint.get("channel_values"), dict):
+        return None
+    channels = checkpoint["channel_values"]
+    versions = checkpoint.get("channel_versions")
+    seen = checkpoint.get("versions_seen")
+    tokens = channels.get(TASKS) or checkpoint.get("pending_sends")
+    return Frame(
+        version=checkpoint.get("v"),
+        channels=channels,
+        versions=versions if isinstance(versions, dict) else {},
+        seen={node: marks for node, marks in seen.items() if isinstance(marks, dict)} if isinstance(seen, dict) else {},
+        sends=tuple(filter(None, map(send, tokens if isinstance(tokens, list) else ()))),
+    )
+
+
+def outline(kind: Value, data: object, load: Callable[[Value, object], Value]) -> Value:
+    """A checkpoint of which only the bookkeeping is read, where its form allows that; else as a whole.
+    `load` makes a value of a type and bytes."""
+    split = _SPLIT.get(kind) if isinstance(kind, str) else None
+    content = data.encode() if isinstance(data, str) else data
+    if split is None or not isinstance(content, bytes):
+        return load(kind, data)
+    try:
+        parts = split(content)
+        values = split(memoryview(parts["channel_values"]))
+    except (msgspec.DecodeError, ValueError, KeyError, RecursionError, MemoryError):
+        return load(kind, data)
+    found = {key: load(kind, bytes(memoryview(part))) for key, part in parts.items() if key in _WANTED}
+    found["channel_values"] = {
+        clean(name): load(kind, bytes(memoryview(part))) if _wanted(name, part) else None
+        for name, part in values.items()
+    }
+    return found
+
+
+def send(value: Value) -> Send | None:
+    """The token that a stored object stands for; None for anything else."""
+    if not class_of(value).endswith(":Send"):
+        return None
+    state = value["state"]
+    if isinstance(state, list) and len(state) >= 2:
+        node, argument = state[0], state[1]
+    elif isinstance(state, dict):
+        node, argument = state.get("node"), state.get("arg")
+    else:
+        return None
+    return Send(node, argument) if isinstance(node, str) else None
+
+
+def target(channel: str) -> str | None:
+    """The node that a channel triggers by its name; None where its name does not say."""
+    if channel == START:
+        return START
+    kind, _, rest = channel.partition(":")
+    if kind == "start" and rest:
+        return rest
+    if kind == "branch" and rest.startswith("to:"):
+        return rest[3:] or None
+    if kind == "branch" and rest.count(":") >= 2:
+        # branch:SOURCE:CONDITION:NODE of old versions; what follows a condition is named by the graph alone.
+        return rest.split(":", 2)[2].removeprefix(":") or None
+    if kind == "join":
+        return rest.rpartition(":")[2] or None
+    return None
+
+
+def internal(channel: str) -> bool:
+    """Whether a channel is the framework's own and holds no state of the graph."""
+    return target(channel) is not None or channel == TASKS or channel.startswith("branch:")
+
+
+def fired(channel: str, value: Value) -> bool:
+    """Whether a trigger that holds something is set off: a join only when all have arrived, a deferred node
+    only when all else is done."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool):
+        if not value[1]:
+            return False
+        value = value[0]
+    if not channel.startswith("join:"):
+        return True
+    arrived = value.get("items") if isinstance(value, dict) else value
+    awaited = channel.split(":", 1)[1].rpartition(":")[0]
+    return isinstance(arrived, list) and len(arrived) == awaited.count("+") + 1
+
+
+def newer(version: Value, seen: Value) -> bool:
+    """Whether a channel's version is one that has not been seen; None stands for none."""
+    if version is None or seen is None:
+        return seen is None
+    try:
+        return bool(version > seen)
+    except TypeError:
+        return str(version) > str(seen)
+
+
+def _wanted(name: str, part: msgspec.Raw) -> bool:
+    # Old versions have a channel per node, which holds the node's own name.
+    size = len(memoryview(part))
+    return name == TASKS or (size <= SHORT and target(name) is not None) or size <= len(name.encode()) + 5

@@ -1,0 +1,326 @@
+"""The checkpoints of a thread as steps: which nodes ran to make each, and what is to run behind it.
+
+All of it comes from ids, metadata, writes and the bookkeeping; the values of a state are not built here.
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from inspector.formats.readers.langgraph import messages
+from inspector.formats.readers.langgraph.frames import (
+    INPUT,
+    INTERRUPT,
+    START,
+    TASKS,
+    Frame,
+    frame,
+    internal,
+    outline,
+    target,
+)
+from inspector.formats.readers.langgraph.frames import send as send_of
+from inspector.formats.readers.langgraph.serde import Reading
+from inspector.formats.readers.langgraph.store import Row, Store, Thread, Write
+from inspector.formats.readers.langgraph.taskids import identifier
+from inspector.formats.readers.langgraph.tasks import (
+    CONTROL,
+    NOTHING,
+    NULL_TASK,
+    Known,
+    Tasks,
+    next_tasks,
+    path_node,
+    triggers,
+)
+from inspector.model.run import Consumed, Problem, Produced, Step, StepKind
+from inspector.model.text import shorten
+from inspector.model.values import Value, preview
+
+SUMMARY = 200
+KEPT = 512
+"""Rows, frames and lists of writes that are kept."""
+
+
+class History:
+    """A thread's checkpoints, numbered from 1. What is wrong with what is read is added to `problems`."""
+
+    def __init__(self, store: Store, thread: Thread, problems: list[Problem]) -> None:
+        self.store, self.thread, self.problems = store, thread, problems
+        self._rows = store.rows_of(thread) or array("q", [thread.row])
+        self.row = lru_cache(KEPT)(self._row)
+        self.frame = lru_cache(KEPT)(self._frame)
+        self.writes = lru_cache(KEPT)(self._writes)
+        self.child = lru_cache(KEPT)(self._child)
+        self.tasks = lru_cache(KEPT)(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def reading(self, seq: int) -> Reading:
+        """Reads the values of a checkpoint."""
+        return Reading(self.store.place(self.row(seq).id), self.problems)
+
+    def checkpoint(self, seq: int) -> Value:
+        """A checkpoint with all its values."""
+        return self.reading(seq).load(*self.store.checkpoint(self._rows[seq - 1]))
+
+    def value(self, seq: int, write: Write) -> Value:
+        """What a write behind a checkpoint holds."""
+        return self.reading(seq).load(write.kind, self.store.value(write))
+
+    def parent(self, seq: int) -> int | None:
+        """The step that a step continues; None where the file does not have it."""
+        return self._seq(self.row(seq).parent, seq - 1)
+
+    def nodes(self, seq: int) -> list[str]:
+        """The nodes that ran to make a step; [] where none did or the file does not tell."""
+        if self.row(seq).metadata.get("source") in ("input", "fork", "update"):
+            return []
+        parent = self.parent(seq)
+        written = [write for write in self.writes(parent) if write.task != NULL_TASK] if parent else []
+        if written and all(write.path for write in written):
+            return self._by_path(parent or 0, written)
+        return self._by_bookkeeping(parent, seq)
+
+    def holds(self, seq: int, sought: Sequence[bytes]) -> bool:
+        """Whether one of these byte strings stands in a checkpoint or in what was written behind it."""
+        return any(self.store.holding(self._rows[seq - 1], text) for text in sought)
+
+    def step(self, seq: int) -> Step:
+        """A step of the timeline."""
+        row = self.row(seq)
+        source = row.metadata.get("source")
+        parent = self.parent(seq)
+        nodes = self.nodes(seq)
+        kind: StepKind = "node"
+        if source == "input":
+            kind, name, said = "input", "input", self._given(seq)
+        elif source == "update":
+            kind, name, said = "input", "update", self._updated(parent, seq)
+        elif source == "fork":
+            kind, name, said = "event", "fork", ""
+        else:
+            name, said = ", ".join(nodes) or self._named(row), self._said(parent)
+        number = row.metadata.get("step")
+        return Step(
+            seq=seq,
+            kind=kind,
+            name=shorten(name, SUMMARY),
+            status="done",
+            ended=row.time,
+            summary=shorten(self._branch(seq, parent) + said, SUMMARY),
+            trace_step=number if isinstance(number, int) else None,
+            consumed=self._consumed(parent) if source == "loop" else None,
+            produced=self._produced(parent) if source == "loop" else None,
+        )
+
+    def _row(self, seq: int) -> Row:
+        found = self.store.row(self._rows[seq - 1], self.problems)
+        return found or Row(self._rows[seq - 1], "?", None, None, {}, None, None, 0)
+
+    def _frame(self, seq: int) -> Frame | None:
+        # What is wrong with a checkpoint is said when its state is looked at.
+        reading = Reading(self.row(seq).id, [])
+        found = outline(*self.store.checkpoint(self._rows[seq - 1]), reading.load)
+        made = frame(found)
+        parent = self.parent(seq)
+        if made is None or made.sends or parent is None or not isinstance(made.version, int) or made.version >= 4:
+            return made
+        if isinstance(found, dict) and "pending_sends" in found:
+            return made
+        # Between versions 1 and 4 the tokens stood only among the writes of the checkpoint before.
+        written = [self.value(parent, write) for write in self.writes(parent) if write.channel == TASKS]
+        return made._replace(sends=tuple(filter(None, map(send_of, written))))
+
+    def _writes(self, seq: int) -> list[Write]:
+        return self.store.writes(self._rows[seq - 1])
+
+    def _child(self, seq: int) -> int | None:
+        if seq < len(self) and self.row(seq + 1).parent == self._rows[seq - 1]:
+            return seq + 1
+        return self._seq(self.store.child(self._rows[seq - 1]), seq + 1)
+
+    def _seq(self, rowid: int | None, likely: int) -> int | None:
+        if rowid is None:
+            return None
+        if 0 < likely <= len(self) and self._rows[likely - 1] == rowid:
+            return likely
+        try:
+            return self._rows.index(rowid) + 1
+        except ValueError:
+            return None
+
+    def _tasks(self, seq: int) -> Tasks:
+        row, parent, child = self.row(seq), self.parent(seq), self.child(seq)
+        now = self.frame(seq)
+        known = Known(
+            learnt=self._learnt,
+            names=self._names,
+            nested=self._nested,
+            identify=identifier(row.id, self.thread.namespace, row.metadata.get("step")),
+            load=lambda write: self.value(seq, write),
+        )
+        found = next_tasks(now, self.writes(seq), known, self.writes(parent) if parent and now is None else ())
+        before = self.frame(parent) if parent else None
+        # A node that ran before, and whose end nobody has ever seen, has no successors.
+        found.behind = [name for name in found.behind if before is None or name not in before.versions]
+        if child is not None:
+            # What ran is known from what it made; other writes are those of somebody who set values by hand.
+            ran = self.nodes(child) if found.behind or any(task.deduced for task in found.tasks) else []
+            certain = {task.node for task in found.tasks if not task.deduced}
+            found.tasks = [task for task in found.tasks if not task.deduced or task.node in {*ran} - certain]
+            found.add(ran if found.behind else ())
+            found.behind = []
+        return found
+
+    @cached_property
+    def _learnt(self) -> Mapping[str, set[str]]:
+        last = self.frame(len(self))
+        return triggers(last.seen) if last else {}
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """Names of nodes that the last checkpoint and what was written behind it mention."""
+        last = self.frame(len(self))
+        names = set(last.seen) if last else set()
+        channels = {*(last.versions if last else ()), *(write.channel for write in self.writes(len(self)))}
+        for channel in channels:
+            if channel.startswith("join:"):
+                names.update(channel.split(":", 1)[1].rpartition(":")[0].split("+"))
+            names.add(target(channel) or "")
+        return sorted(names - {"", START, INPUT, INTERRUPT})
+
+    @cached_property
+    def _nested(self) -> dict[str, str]:
+        """Nodes with a namespace of their own in this one, by the id of their task."""
+        found = {}
+        lead = f"{self.thread.namespace}|" if self.thread.namespace else ""
+        for thread in self.store.threads():
+            if thread.thread == self.thread.thread and thread.namespace.startswith(lead):
+                node, _, task_id = thread.namespace[len(lead) :].partition("|")[0].rpartition(":")
+                found[task_id] = node
+        return found
+
+    def _by_path(self, parent: int, written: Sequence[Write]) -> list[str]:
+        pulled, pushed = set(), []
+        for write in written:
+            node = path_node(write.path)
+            if isinstance(node, str):
+                pulled.add(node)
+            elif node is not None:
+                pushed.append(node)
+        found = sorted(pulled)
+        before = self.frame(parent) if pushed else None
+        sends = before.sends if before else ()
+        for index in sorted(set(pushed)):
+            node = sends[index].node if index < len(sends) else "?"
+            if node not in found:
+                found.append(node)
+        return found
+
+    def _by_bookkeeping(self, parent: int | None, seq: int) -> list[str]:
+        now, before = self.frame(seq), self.frame(parent) if parent else None
+        if now is None:
+            told = self.row(seq).metadata.get("writes")
+            return sorted(told) if isinstance(told, dict) else []
+        ran: dict[str, str] = {}
+        for node, marks in now.seen.items():
+            known: Mapping[str, Value] = before.seen.get(node, {}) if before else {}
+            fresh = [str(version) for channel, version in marks.items() if known.get(channel) != version]
+            if fresh and node not in (INPUT, INTERRUPT):
+                ran[node] = max(version.partition(".")[0].zfill(40) for version in fresh)
+        found = sorted(ran, key=lambda node: (ran[node], node))
+        if before:
+            found += [node for node in dict.fromkeys(send.node for send in before.sends) if node not in ran]
+        return found
+
+    def _named(self, row: Row) -> str:
+        source = row.metadata.get("source")
+        return source if isinstance(source, str) and source != "loop" else "?"
+
+    def _branch(self, seq: int, parent: int | None) -> str:
+        """What to say where a step does not continue the one before it."""
+        row = self.row(seq)
+        if parent == seq - 1 or (seq == 1 and row.parent_id is None):
+            return ""
+        if parent is not None:
+            return f"branches off step {parent}: "
+        if row.parent_id is None:
+            return "without a checkpoint before it: "
+        return "the checkpoint before it is not in this file: "
+
+    def _updated(self, parent: int | None, seq: int) -> str:
+        """What somebody set by hand: newer versions say only which channels."""
+        told = self.row(seq).metadata.get("writes")
+        if isinstance(told, dict) and told:
+            return "; ".join(f"as {node}: {shown(value)}" for node, value in told.items())
+        now, before = self.frame(seq), self.frame(parent) if parent else None
+        if now is None or before is None:
+            return ""
+        changed = [name for name, version in now.versions.items() if before.versions.get(name) != version]
+        return ", ".join(name for name in changed if not internal(name))
+
+    def _given(self, seq: int) -> str:
+        made = self.frame(seq)
+        value = made.channels.get(START) if made else None
+        return "" if value is None else shown(value)
+
+    def _said(self, parent: int | None) -> str:
+        if parent is None:
+            return ""
+        parts = []
+        for write in self.writes(parent):
+            if write.channel in CONTROL or write.channel == NOTHING or internal(write.channel):
+                continue
+            node = path_node(write.path)
+            if write.channel == node:
+                continue
+            if write.data is None and write.size:
+                parts.append(f"{write.channel}: {write.size} bytes")
+            else:
+                value = Reading("", []).load(write.kind, write.data)
+                if value != write.channel:
+                    parts.append(f"{write.channel}: {shown(value)}")
+            if len(parts) == 20:
+                break
+        return "; ".join(parts)
+
+    def _consumed(self, parent: int | None) -> tuple[Consumed, ...] | None:
+        made = self.frame(parent) if parent else None
+        if made is None or not made.sends:
+            return None
+        nodes = dict.fromkeys(send.node for send in made.sends)
+        tokens = {node: tuple(send.argument for send in made.sends if send.node == node) for node in nodes}
+        return tuple(Consumed(queue=node, count=len(tokens[node]), tokens=tokens[node]) for node in nodes)
+
+    def _produced(self, parent: int | None) -> tuple[Produced, ...] | None:
+        if parent is None:
+            return None
+        sent = [
+            send
+            for write in self.writes(parent)
+            if write.channel == TASKS and (send := send_of(self.value(parent, write)))
+        ]
+        nodes = dict.fromkeys(send.node for send in sent)
+        return (
+            tuple(
+                Produced(queue=node, tokens=tuple(send.argument for send in sent if send.node == node))
+                for node in nodes
+            )
+            or None
+        )
+
+
+def shown(value: Value) -> str:
+    """A value in a summary: messages by what they say, anything else as it is."""
+    inner = value.get(messages.CHANNEL) if isinstance(value, dict) else None
+    items = inner if isinstance(inner, list) else value if isinstance(value, list) else [value]
+    parts = []
+    for item in items:
+        one = messages.message(item)
+        if one is None:
+            return preview(value, SUMMARY)
+        asked = ", ".join(f"{call.name}({preview(call.arguments, 60)})" for call in one.calls or ())
+        parts.append(f"{one.role}: " + " → ".join(part for part in (one.text, asked) if part))
+    return " | ".join(parts) or preview(value, SUMMARY)

@@ -1,0 +1,242 @@
+"""The work that is left after a checkpoint: nodes and tokens, questions, tool calls, each with how far it got."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from inspector.formats.readers.langgraph import messages
+from inspector.formats.readers.langgraph.frames import INTERRUPT
+from inspector.formats.readers.langgraph.history import History
+from inspector.formats.readers.langgraph.tasks import CONTROL, ERROR, NOTHING, RESUME, RETURN, UNKNOWN, Task
+from inspector.formats.symbols import class_of
+from inspector.model.run import Call, Message, Pending, PendingStatus, RunError
+from inspector.model.values import Value, preview
+
+DOUBT = "whether it was started is not recorded: a pause before it and a crash in it look alike"
+_ERROR = re.compile(r"([A-Za-z_][\w.]*)\((.*)\)", re.DOTALL)
+_QUOTED = re.compile(r"'((?:[^'\\]|\\[^xuUN0-7])*)',?|\"((?:[^\"\\]|\\[^xuUN0-7])*)\",?", re.DOTALL)
+
+
+class Question(NamedTuple):
+    """What a node asked by `interrupt()`. `resume` is what it was given, as far as the file tells."""
+
+    id: str | None
+    value: Value
+    answered: bool
+    resume: Value
+
+
+class Work:
+    """The work behind step `seq`. At a leaf (no checkpoint continues it) it counts how far each task got;
+    elsewhere all of it was ready, and was done."""
+
+    def __init__(self, history: History, seq: int) -> None:
+        self._history, self._seq = history, seq
+        self.found = history.tasks(seq)
+        self.leaf = history.child(seq) is None
+
+    @property
+    def unfinished(self) -> list[Task]:
+        """The tasks that would run if the thread went on."""
+        return [task for task in self.found.tasks if not (self.leaf and task.finished)]
+
+    def questions(self, task: Task) -> list[Question]:
+        """The questions that a task asked last."""
+        write = task.written(INTERRUPT)
+        if write is None:
+            return []
+        value = self._history.value(self._seq, write)
+        given = self._answers(task)
+        own = task.written(RESUME)
+        resumed = self.found.resumed
+        fresh = self._history.value(self._seq, resumed) if resumed else None
+        late = resumed is not None and (own is None or not given or given[-1] != fresh)
+        done = task.finished or not self.leaf or late
+        answer = fresh if late else given[-1] if given and done else None
+        return [
+            Question(*_asked(item), answered=done, resume=answer)
+            for item in (value if isinstance(value, list) else [value])
+        ]
+
+    def error(self, task: Task) -> RunError | None:
+        """Why a task failed, as its `repr` says."""
+        write = task.written(ERROR)
+        if write is None:
+            return None
+        return failure(self._history.value(self._seq, write))
+
+    def pending(self, conversation: Sequence[Message]) -> Iterator[Pending]:
+        """One entry per task, then one per open tool call."""
+        for task in self.found.tasks:
+            yield from self._task(task)
+        for name in self.found.behind:
+            more = "whether more" if self.found.tasks else "what"
+            note = f"{more} follows {name} is known only to the graph: there may be nothing"
+            yield Pending(kind="node", name=UNKNOWN, status="ambiguous" if self.leaf else "ready", note=note)
+        yield from self._calls(messages.open_calls(conversation))
+
+    def _task(self, task: Task) -> Iterator[Pending]:
+        questions = self.questions(task)
+        for question in questions:
+            status: PendingStatus = "answered" if question.answered else "waiting"
+            again = "the node runs again from its start when it is resumed"
+            yield Pending(
+                kind="input",
+                name=task.node,
+                status=status,
+                call_id=question.id,
+                arguments=question.value,
+                result=question.resume,
+                note=again if self.leaf and not task.finished else None,
+            )
+        if questions and not task.finished:
+            return
+        yield Pending(
+            kind="node",
+            name=task.node,
+            arguments=task.argument,
+            status=self._status(task),
+            result=self._written(task) if self.leaf and task.finished else None,
+            note=self._note(task),
+        )
+
+    def _status(self, task: Task) -> PendingStatus:
+        if not self.leaf:
+            return "ready"
+        if task.finished:
+            return "answered"
+        return "ready" if task.written(ERROR) else "ambiguous"
+
+    def _note(self, task: Task) -> str | None:
+        error = self.error(task)
+        parts = []
+        if error is not None:
+            parts.append(f"failed: {error.type + ': ' if error.type else ''}{error.message}")
+        if self.leaf and task.finished:
+            parts.append("done; what it wrote is stored, and taken in when the others are done too")
+        elif self.leaf and error is None:
+            parts.append(DOUBT)
+        returned = sum(write.channel == RETURN for written in task.calls.values() for write in written)
+        if task.calls:
+            parts.append(f"{len(task.calls)} functions that it called have left something, {returned} of them a result")
+        return "; ".join(parts) or None
+
+    def _written(self, task: Task) -> Value:
+        found: dict[str, list[Value]] = {}
+        for write in task.writes:
+            if write.channel not in CONTROL and write.channel != NOTHING:
+                found.setdefault(write.channel, []).append(self._history.value(self._seq, write))
+        return {channel: values[0] if len(values) == 1 else values for channel, values in found.items()}
+
+    def _answers(self, task: Task) -> list[Value]:
+        own = task.written(RESUME)
+        value = self._history.value(self._seq, own) if own else None
+        return value if isinstance(value, list) else [] if value is None else [value]
+
+    def _calls(self, calls: Sequence[Call]) -> Iterator[Pending]:
+        if not calls:
+            return
+        done = self._results()
+        asked = self._requests()
+        doubtful = self.leaf and any(not task.finished and not self.questions(task) for task in self.found.tasks)
+        own: dict[str | None, Task] = {
+            call_id: task for task in self.found.tasks for call_id in _call_ids(task.argument)
+        }
+        for call in calls:
+            status: PendingStatus = "ambiguous" if doubtful else "ready"
+            note = None
+            task = own.get(call.call_id)
+            if task is not None:
+                status, note = self._status(task), self._note(task)
+            if call.call_id in done:
+                status, note = "answered", "its result is stored, and taken in when the others are done too"
+            elif (request := _request(asked, call)) is not None:
+                asked.remove(request)
+                status = "waiting"
+            elif not self.found.tasks and not self.found.behind:
+                note = "no node is left that would run it"
+            yield Pending(
+                kind="tool",
+                name=call.name,
+                status=status,
+                call_id=call.call_id,
+                arguments=call.arguments,
+                result=done.get(call.call_id),
+                note=note,
+            )
+
+    def _results(self) -> dict[str | None, Value]:
+        """Tool results that finished tasks have left, by call id."""
+        found: dict[str | None, Value] = {}
+        for task in self.found.tasks if self.leaf else ():
+            if task.finished:
+                for write in task.writes:
+                    if write.channel not in CONTROL:
+                        found.update(messages.results(self._history.value(self._seq, write)))
+        return found
+
+    def _requests(self) -> list[Value]:
+        """The tool calls that somebody is asked to approve."""
+        found: list[Value] = []
+        for task in self.found.tasks:
+            for question in self.questions(task):
+                if not question.answered:
+                    found += requests(question.value)
+        return found
+
+
+def requests(value: Value) -> list[Value]:
+    """The tool calls that a question is about, where it is one for approval."""
+    items = value if isinstance(value, list) else [value]
+    found: list[Value] = []
+    for item in items:
+        listed = item.get("action_requests") if isinstance(item, dict) else None
+        single = item.get("action_request") if isinstance(item, dict) else None
+        found += listed if isinstance(listed, list) else [single] if isinstance(single, dict) else []
+    return [request for request in found if isinstance(request, dict)]
+
+
+def failure(value: Value) -> RunError:
+    """What a stored error says: type and message where its `repr` is that simple, else all of it."""
+    if class_of(value):
+        return RunError(type=class_of(value).rpartition(":")[2], message=preview(value["state"], 2000))
+    text = value if isinstance(value, str) else preview(value, 2000)
+    match = _ERROR.fullmatch(text)
+    if match is None:
+        return RunError(message=text)
+    quoted = _QUOTED.fullmatch(match[2])
+    if quoted is None:
+        return RunError(type=match[1], message=match[2] or None)
+    inner = quoted[1] if quoted[1] is not None else quoted[2]
+    return RunError(type=match[1], message=re.sub(r"\\(.)", lambda part: _UNQUOTED.get(part[1], part[1]), inner))
+
+
+_UNQUOTED = {"n": "\n", "t": "\t", "r": "\\r"}
+
+
+def _asked(item: Value) -> tuple[str | None, Value]:
+    """The id and the question of a stored interrupt."""
+    state = item.get("state") if class_of(item).endswith(":Interrupt") else item
+    if isinstance(state, dict) and "value" in state:
+        known = state.get("id") or state.get("interrupt_id")
+        return known if isinstance(known, str) else None, state["value"]
+    return None, state
+
+
+def _call_ids(argument: Value) -> list[str]:
+    """The ids of the tool calls that a token carries."""
+    items = argument if isinstance(argument, list) else [argument]
+    found = []
+    for item in items:
+        call = item.get("tool_call", item) if isinstance(item, dict) else None
+        call_id = call.get("id") if isinstance(call, dict) and "name" in call else None
+        if isinstance(call_id, str):
+            found.append(call_id)
+    return found
+
+
+def _request(asked: Sequence[Value], call: Call) -> Value:
+    """The request that is about a call: by name and arguments, else by name."""
+    named = [request for request in asked if (request.get("name") or request.get("action")) == call.name]
+    same = [request for request in named if request.get("args", request.get("arguments")) == call.arguments]
+    return next(iter(same or named), None)

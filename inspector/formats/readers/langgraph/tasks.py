@@ -1,0 +1,225 @@
+"""What is to run after a checkpoint, and how far it got: computed from the file, without the graph.
+
+A node comes next when a channel that triggers it holds something it has not seen, or when a `Send` waits
+for it. What each of these tasks has written since stands in the `writes` of the checkpoint. There a task
+is named by its path; old versions left that out, so there its id is computed and compared.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from inspector.formats.readers.langgraph.frames import INPUT, INTERRUPT, START, Frame, fired, newer, target
+from inspector.formats.readers.langgraph.store import Write
+from inspector.formats.readers.langgraph.taskids import PULL, PUSH, Identify
+from inspector.formats.symbols import class_of
+from inspector.model.values import Value
+
+ERROR, RESUME, SOURCE = "__error__", "__resume__", "__error_source_node__"
+RETURN, NOTHING = "__return__", "__no_writes__"
+CONTROL = {ERROR, SOURCE, INTERRUPT, RESUME}
+NULL_TASK = "00000000-0000-0000-0000-000000000000"
+UNKNOWN = "?"
+"""The name of a node that the file does not tell."""
+_PATH_PULL = re.compile(rf"~{PULL}, (.*?)(?:, node_error_handler, \d{{10}})?", re.DOTALL)
+_PATH_PUSH = re.compile(rf"~{PUSH}, (\d{{10}})(?:, .*)?", re.DOTALL)
+_PATH_CALL = re.compile(rf"~{PUSH}, ~{PULL}, (.*), \d{{10}}, \d{{10}}", re.DOTALL)
+
+
+class Task:
+    """A node that is to run, or one token for it. `index` is the place of its `Send`, None where channels
+    trigger it; `calls` are the ids of the functions that it called as tasks of their own. A `deduced` task is
+    known only by what it wrote."""
+
+    def __init__(self, node: str, index: int | None = None, argument: Value = None) -> None:
+        self.node, self.index, self.argument = node, index, argument
+        self.id: str | None = None
+        self.writes: list[Write] = []
+        self.deduced = False
+        self.calls: dict[str, list[Write]] = {}
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ran to its end: it has written something besides errors and questions."""
+        return any(write.channel not in CONTROL for write in self.writes)
+
+    def written(self, channel: str) -> Write | None:
+        """Its write to a channel of the framework's own."""
+        return next((write for write in self.writes if write.channel == channel), None)
+
+
+class Known(NamedTuple):
+    """What is known of a thread beside one checkpoint: which nodes each channel triggers, as far as they have
+    run; names of nodes; the nodes of tasks that have a namespace of their own, by task id; how task ids are
+    made; and how a write is read."""
+
+    learnt: Mapping[str, Iterable[str]]
+    names: Sequence[str]
+    nested: Mapping[str, str]
+    identify: Identify
+    load: Callable[[Write], Value]
+
+
+class Tasks:
+    """The tasks behind a checkpoint. `behind` are nodes whose successors only the graph knows; `resumed` is
+    what was given to resume all of it."""
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+        self.behind: list[str] = []
+        self.resumed: Write | None = None
+
+    def deduce(self, node: str) -> Task:
+        """A new task that is known only by what it wrote."""
+        task = Task(node)
+        task.deduced = True
+        self.tasks.append(task)
+        return task
+
+    def add(self, nodes: Iterable[str]) -> None:
+        """Nodes that are known to have run, where they are not there yet."""
+        known = {task.node for task in self.tasks}
+        self.tasks += [Task(node) for node in nodes if node not in known]
+
+
+def path_node(path: str) -> str | int | None:
+    """The node that a task's path names, or the number of its `Send`; None for anything else."""
+    if (pull := _PATH_PULL.fullmatch(path)) is not None:
+        return pull[1]
+    push = _PATH_PUSH.fullmatch(path)
+    return None if push is None else int(push[1])
+
+
+def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, before: Sequence[Write] = ()) -> Tasks:
+    """The tasks behind a checkpoint with these `writes`; `before` are the writes of its parent, which stand
+    in for a checkpoint that cannot be read (`frame` None)."""
+    found = Tasks()
+    if frame is not None:
+        _from_frame(frame, known.learnt, found)
+    else:
+        # Whether a join is complete cannot be told from here.
+        nodes = {target(write.channel) for write in before if not write.channel.startswith("join:")}
+        found.tasks += [Task(node) for node in sorted(node for node in nodes if node)]
+    orphans: dict[str, list[Write]] = {}
+    for write in writes:
+        orphans.setdefault(write.task, []).append(write)
+    null = orphans.pop(NULL_TASK, [])
+    found.resumed = next((write for write in null if write.channel == RESUME), None)
+    for task_id, written in list(orphans.items()):
+        if _by_path(found, task_id, written):
+            del orphans[task_id]
+    if orphans:
+        _without_path(found, orphans, frame, known)
+    return found
+
+
+def _without_path(found: Tasks, orphans: dict[str, list[Write]], frame: Frame | None, known: Known) -> None:
+    """Gives the writes of tasks that no path names to their tasks, by id, by what they say, by elimination."""
+    for task in found.tasks if frame else ():
+        _take(task, orphans, known.identify(task.node, task.index, frame, ()))  # type: ignore[arg-type]
+    for task_id, written in list(orphans.items()):
+        node = known.nested.get(task_id) or _said_by(written, frame, known)
+        if node is not None:
+            task = _node(found, node)
+            if task.writes:
+                task = found.deduce(node)
+            _take(task, orphans, (task_id,))
+    present = {task.node for task in found.tasks}
+    for name in known.names if frame and orphans else ():
+        if name not in present:
+            task = Task(name)
+            if _take(task, orphans, known.identify(name, None, frame, found.behind)):  # type: ignore[arg-type]
+                found.tasks.append(task)
+    idle = [task for task in found.tasks if not task.writes]
+    if len(idle) == 1 and len(orphans) == 1 and not found.behind:
+        _take(idle[0], orphans, list(orphans))
+    for task_id in list(orphans):
+        _take(found.deduce(UNKNOWN), orphans, (task_id,))
+
+
+def _take(task: Task, orphans: dict[str, list[Write]], possible: Iterable[str]) -> bool:
+    """Gives a task the writes of the first of its possible ids that has some."""
+    for task_id in possible:
+        if task_id in orphans:
+            task.id, task.writes = task_id, orphans.pop(task_id)
+            return True
+    return False
+
+
+def _said_by(written: Sequence[Write], frame: Frame | None, known: Known) -> str | None:
+    """The node that a task's writes name: old versions wrote a node's name to a channel of that name, and
+    where a question was asked."""
+    old = frame is not None and isinstance(frame.version, int) and frame.version < 3
+    for write in written:
+        if old and write.channel not in CONTROL and target(write.channel) is None:
+            if known.load(write) == write.channel:
+                return write.channel
+        elif write.channel == INTERRUPT:
+            value = known.load(write)
+            for item in value if isinstance(value, list) else [value]:
+                state = item["state"] if class_of(item) else None
+                places = state.get("ns") if isinstance(state, dict) else None
+                for place in places if isinstance(places, list) else ():
+                    if isinstance(place, str) and place.endswith(f":{write.task}"):
+                        return place.rpartition(":")[0]
+    return None
+
+
+def _from_frame(frame: Frame, learnt: Mapping[str, Iterable[str]], found: Tasks) -> None:
+    found.tasks += [Task(send.node, index, send.argument) for index, send in enumerate(frame.sends)]
+    nodes: set[str] = set()
+    for channel, value in frame.channels.items():
+        named = target(channel)
+        known = set(learnt.get(channel, ()))
+        if named is not None and not (named == START and known):
+            known.add(named)
+        if not known and value == channel:
+            # A channel of its own name is how old versions say that a node has run.
+            found.behind += [channel]
+        version = frame.versions.get(channel)
+        for node in known:
+            seen = frame.seen.get(node)
+            if fired(channel, value) and (seen is None or newer(version, seen.get(channel))):
+                nodes.add(node)
+    found.tasks += [Task(node) for node in sorted(nodes)]
+
+
+def _by_path(found: Tasks, task_id: str, written: list[Write]) -> bool:
+    path = written[0].path
+    if (call := _PATH_CALL.fullmatch(path)) is not None:
+        _node(found, call[1]).calls[task_id] = written
+        return True
+    if (pull := _PATH_PULL.fullmatch(path)) is not None:
+        task = _node(found, pull[1])
+    elif (push := _PATH_PUSH.fullmatch(path)) is not None:
+        index = int(push[1])
+        known = next((task for task in found.tasks if task.index == index), None)
+        task = known or Task("?", index)
+        if known is None:
+            found.tasks.append(task)
+    else:
+        return False
+    task.id = task_id
+    task.writes += written
+    return True
+
+
+def _node(found: Tasks, node: str) -> Task:
+    for task in found.tasks:
+        if task.index is None and task.node == node:
+            return task
+    if [task.node for task in found.tasks] == [START]:
+        # The entry point of a function is triggered by the input too, and has a name of its own.
+        found.tasks[0].node = node
+        return found.tasks[0]
+    return found.deduce(node)
+
+
+def triggers(seen: Mapping[str, Mapping[str, Value]]) -> dict[str, set[str]]:
+    """Which nodes each channel triggers, as far as they have run."""
+    found: dict[str, set[str]] = {}
+    for node, marks in seen.items():
+        if node not in (INPUT, INTERRUPT):
+            for channel in marks:
+                found.setdefault(channel, set()).add(node)
+    return found
