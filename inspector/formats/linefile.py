@@ -7,7 +7,7 @@ import msgspec
 from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place, Reading, parse
 from inspector.formats.lines import Scan
-from inspector.model.run import Problem, SourceInfo
+from inspector.model.run import Problem, Severity, SourceInfo
 from inspector.model.text import clean
 from inspector.model.values import Value, clean_value
 
@@ -46,6 +46,11 @@ class LineFile:
         """Take in new lines, with their ends, which stand in the file from `begin` on."""
         raise NotImplementedError
 
+    def take_rest(self, rest: bytes) -> None:
+        """Take in what stands behind the last finished line; what follows it may rewind it."""
+        if rest:
+            self.take([rest], self._scan.scanned)
+
     def rewind(self, offset: int) -> None:
         """Forget the lines that begin at `offset` or behind it."""
         self._damage = [entry for entry in self._damage if entry[0] < offset]
@@ -70,9 +75,7 @@ class LineFile:
                 self._first = self._first or lines[0][:EDGE]
                 self._known, self._edge = self._scan.scanned, lines[-1][-EDGE:]
             else:
-                rest = self._scan.rest()
-                if rest:
-                    self.take([rest], self._scan.scanned)
+                self.take_rest(self._scan.rest())
                 self._known = self.file.size
             yield self._known, self.file.size
 
@@ -121,12 +124,12 @@ class LineFile:
         where = self._scan.place(offset).at(line, error.offset) if isinstance(error, Damaged) else None
         self.damage(offset, f"a damaged line: {reason}", where)
 
-    def damage(self, offset: int, message: str, where: str | None = None) -> None:
+    def damage(self, offset: int, message: str, where: str | None = None, severity: Severity = "error") -> None:
         """Note what is wrong with the line at `offset`, once."""
         if len(self._damage) >= LISTED:
             self._unlisted += 1
             return
-        problem = Problem(severity="error", where=where or str(self._scan.place(offset)), message=message)
+        problem = Problem(severity=severity, where=where or str(self._scan.place(offset)), message=message)
         if (offset, problem) not in self._damage:
             self._damage.append((offset, problem))
 

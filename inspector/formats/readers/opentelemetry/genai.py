@@ -1,0 +1,193 @@
+"""What a span says about an agent: the attributes of the GenAI conventions in the neutral words."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from inspector.formats.readers.opentelemetry.span import Span, structured
+from inspector.model.run import Call, Message, Step, StepKind, Tool, Usage
+from inspector.model.text import shorten
+from inspector.model.values import Value, preview, to_json
+
+SUMMARY = 160
+INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+INSTRUCTIONS, DEFINITIONS = "gen_ai.system_instructions", "gen_ai.tool.definitions"
+CALL_ID, TOOL, ARGUMENTS, RESULT = (
+    "gen_ai.tool.call.id",
+    "gen_ai.tool.name",
+    "gen_ai.tool.call.arguments",
+    "gen_ai.tool.call.result",
+)
+SHOWN_ELSEWHERE = {INPUT, OUTPUT, INSTRUCTIONS, "pydantic_ai.all_messages", "all_messages_events"}
+"""Attributes that the messages of a state hold already."""
+
+_KINDS: dict[object, StepKind] = {
+    "chat": "model",
+    "text_completion": "model",
+    "generate_content": "model",
+    "execute_tool": "tools",
+    "LLM": "model",
+    "TOOL": "tools",
+}
+
+
+def kind(span: Span) -> StepKind:
+    """What kind of step a span is."""
+    for name in ("gen_ai.operation.name", "openinference.span.kind"):
+        found = _text(span.attributes.get(name))
+        if found is not None:
+            return _KINDS.get(found, "node")
+    return "node"
+
+
+def attribute(span: Span, name: str) -> Value:
+    """An attribute, also where it stands on one of the span's events, as conventions of some versions have
+    it; JSON in text is taken apart."""
+    for attributes in (span.attributes, *(event.attributes for event in span.events)):
+        if name in attributes:
+            return structured(attributes[name])
+    return None
+
+
+def step(span: Span, seq: int, parent: int | None) -> Step:
+    """The step that a span is."""
+    error = failure(span)
+    return Step(
+        seq=seq,
+        kind=kind(span),
+        name=span.name,
+        status="failed" if span.failed else "done" if span.end is not None else "unknown",
+        started=span.started,
+        ended=span.ended,
+        summary=shorten(error or _summary(span), SUMMARY) or None,
+        usage=usage(span, "gen_ai.usage"),
+        error=error,
+        parent=parent,
+    )
+
+
+def failure(span: Span) -> str | None:
+    """Why a span failed, in one text; None when it did not fail."""
+    if not span.failed:
+        return None
+    found = span.exception() or {}
+    parts = [_text(found.get("exception.type")), _text(found.get("exception.message")) or span.message]
+    return ": ".join(part for part in parts if part) or "failed: the reason is not recorded"
+
+
+def usage(span: Span, prefix: str) -> Usage | None:
+    """The tokens that a span's attributes below `prefix` count."""
+    found = [span.attributes.get(f"{prefix}.{name}") for name in ("input_tokens", "output_tokens")]
+    counts = [count if isinstance(count, int) and not isinstance(count, bool) else None for count in found]
+    return None if counts == [None, None] else Usage(input_tokens=counts[0], output_tokens=counts[1])
+
+
+def _summary(span: Span) -> str:
+    what = kind(span)
+    if what == "model":
+        said = list(messages(attribute(span, OUTPUT)))
+        words = [message.text or "" for message in said]
+        words += [f"{call.name}({preview(call.arguments, 60)})" for message in said for call in message.calls or ()]
+        return " → ".join(word for word in words if word)
+    if what == "tools":
+        asked, gave = (attribute(span, name) for name in (ARGUMENTS, RESULT))
+        return " → ".join(preview(value, SUMMARY) for value in (asked, gave) if value is not None)
+    return ""
+
+
+def conversation(span: Span) -> list[Message] | None:
+    """All that a model span says was said, up to its answer; None where content was not recorded."""
+    given, answer = attribute(span, INPUT), attribute(span, OUTPUT)
+    if given is None and answer is None:
+        return None
+    rules = attribute(span, INSTRUCTIONS)
+    text = " ".join(_words(part) for part in _list(rules)) if isinstance(rules, list) else _text(rules)
+    system = [Message(role="system", text=text)] if text else []
+    return [*system, *messages(given), *messages(answer)]
+
+
+def messages(value: Value) -> Iterator[Message]:
+    """The messages of an attribute: one per message, and one per tool result."""
+    for item in _list(value):
+        if not isinstance(item, dict):
+            continue
+        parts = item.get("parts")
+        if not isinstance(parts, list):
+            parts = [{"type": "text", "content": item.get("content")}]
+        yield from _message(_text(item.get("role")) or "?", [part for part in parts if isinstance(part, dict)])
+
+
+def _message(role: str, parts: Sequence[dict[str, Any]]) -> Iterator[Message]:
+    results = [part for part in parts if part.get("type") == "tool_call_response"]
+    for part in results:
+        result = part.get("response", part.get("result"))
+        yield Message(role="tool", text=as_text(result), call_id=_text(part.get("id")), name=_text(part.get("name")))
+    calls = tuple(call(part) for part in parts if part.get("type") == "tool_call")
+    words = [_words(part) for part in parts if part.get("type") not in ("tool_call", "tool_call_response")]
+    if calls or words or not results:
+        yield Message(role=role, text="\n".join(words) or None, calls=calls or None)
+
+
+def call(part: dict[str, Any]) -> Call:
+    """The call that a part of a message asks for."""
+    return Call(
+        name=_text(part.get("name")) or "?",
+        call_id=_text(part.get("id")),
+        arguments=structured(part.get("arguments")),
+    )
+
+
+def _words(part: Value) -> str:
+    if not isinstance(part, dict):
+        return as_text(part) or ""
+    content = part.get("content")
+    if content is not None:
+        return as_text(content) or ""
+    return f"[{_text(part.get('type')) or 'part'}]"
+
+
+def as_text(value: Value) -> str | None:
+    """A value in a message: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) or value is None else to_json(value)
+
+
+def tools(span: Span) -> tuple[Tool, ...] | None:
+    """The tools that a model call was offered; None where that was not recorded."""
+    found = attribute(span, DEFINITIONS)
+    if not isinstance(found, list):
+        request = attribute(span, "model_request_parameters")
+        found = request.get("function_tools") if isinstance(request, dict) else None
+    if not isinstance(found, list):
+        return None
+    return tuple(_tool(item) for item in found if isinstance(item, dict))
+
+
+def _tool(item: dict[str, Any]) -> Tool:
+    inner = item.get("function")
+    item = inner if isinstance(inner, dict) else item
+    schema = next((item[key] for key in ("parameters", "parameters_json_schema", "input_schema") if key in item), None)
+    return Tool(
+        name=_text(item.get("name")) or "?",
+        description=_text(item.get("description")),
+        schema=structured(schema),
+    )
+
+
+def deferred(span: Span) -> dict[str, str]:
+    """Call id → what an agent's span says the call waits for: `approval` or `result`."""
+    found = structured(span.attributes.get("final_result"))
+    if not isinstance(found, dict):
+        return {}
+    return {
+        item["tool_call_id"]: why
+        for key, why in (("calls", "result"), ("approvals", "approval"))
+        for item in _list(found.get(key))
+        if isinstance(item, dict) and isinstance(item.get("tool_call_id"), str)
+    }
+
+
+def _list(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Value) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,220 @@
+"""One trace as a run: its spans in the order in which they began."""
+
+import contextlib
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from inspector.formats.linefile import BROKEN, visible
+from inspector.formats.readers.opentelemetry import genai, talk
+from inspector.formats.readers.opentelemetry.parents import Parents
+from inspector.formats.readers.opentelemetry.span import Span
+from inspector.formats.readers.opentelemetry.units import UNKNOWN, SpanFile
+from inspector.formats.search import NOWHERE, Search, needles
+from inspector.model.run import Definition, Problem, RawRecord, Resume, Run, RunError, State, Step, Usage
+
+SUMMED = 2000
+"""Spans of a trace that are decoded to add up their tokens, where no span tells the sum."""
+LAST = 500
+"""Spans at the end of a trace that are looked at for the failure that ended it."""
+
+
+class Sorted:
+    """What follows from the rows of a trace, as long as no more are known."""
+
+    def __init__(self, file: SpanFile, number: int) -> None:
+        self.file = file
+        self.known = len(file)
+        rows = [row for row, trace in enumerate(file.trace) if trace == number]
+        begins, ends = file.begins, file.ends
+        if any(begins[row] == UNKNOWN for row in rows):
+            begins = _filled(rows, begins, ends)
+        # A parent often begins with its first child, and ends later.
+        rows.sort(key=ends.__getitem__, reverse=True)
+        rows.sort(key=begins.__getitem__)
+        self.rows = array("I", rows)
+
+    @cached_property
+    def seqs(self) -> "array[int]":
+        """The step of each row of the file, 0 for those of other traces."""
+        found = array("I", bytes(4 * self.known))
+        for seq, row in enumerate(self.rows, 1):
+            found[row] = seq
+        return found
+
+    @cached_property
+    def parents(self) -> Parents:
+        return Parents(self.file, self.rows)
+
+    @cached_property
+    def roots(self) -> list[int]:
+        """The steps of the spans that name no parent."""
+        return [seq for seq, row in enumerate(self.rows, 1) if not self.file.parents[row]]
+
+
+def _filled(rows: Sequence[int], begins: "array[int]", ends: "array[int]") -> "array[int]":
+    """Begins by which to sort: a span without one stands by its end, or behind the one before it."""
+    found, before = array("q", begins), 0
+    for row in rows:
+        if begins[row] == UNKNOWN:
+            found[row] = ends[row] if ends[row] != UNKNOWN else before
+        before = found[row]
+    return found
+
+
+class Trace:
+    """A RunSource: trace `number`, of the id `trace`, of a file of spans."""
+
+    def __init__(self, file: SpanFile, number: int, trace: str) -> None:
+        self.file, self.source, self.number, self.trace = file, file.source, number, trace
+        self._sorted: Sorted | None = None
+        self._near = (0, 0)
+
+    @property
+    def sorted(self) -> Sorted:
+        """The spans in order, as far as they are known: anew when the file is read to its end."""
+        if self._sorted is None or (self.file.indexed and self._sorted.known != len(self.file)):
+            self._sorted = Sorted(self.file, self.number)
+            self._near = (0, 0)
+        return self._sorted
+
+    def __len__(self) -> int:
+        return len(self.sorted.rows)
+
+    def index(self) -> Iterator[tuple[int, int]]:
+        return self.file.index()
+
+    def refresh(self) -> bool:
+        return self.file.refresh()
+
+    def close(self) -> None:
+        """Nothing: the other traces of the file may still be looked at."""
+
+    def span(self, seq: int) -> Span | None:
+        """The span of a step; None when the file changed under it."""
+        with contextlib.suppress(*BROKEN):
+            return self.file.span(self.sorted.rows[seq - 1])
+        return None
+
+    def parent(self, seq: int) -> int | None:
+        """The step that a step is nested in."""
+        above = self.sorted.parents.above(self.sorted.rows[seq - 1])
+        return None if above is None else self.sorted.seqs[above] or None
+
+    def steps(self, start: int, stop: int) -> Sequence[Step]:
+        found = []
+        for seq in range(max(start, 1), min(stop, len(self) + 1)):
+            span = self.span(seq)
+            gone = Step(seq=seq, kind="node", name="?", status="unknown", error="the span is gone from the file")
+            found.append(gone if span is None else genai.step(span, seq, self.parent(seq)))
+        return found
+
+    def run(self) -> Run:
+        roots = [(seq, span) for seq in self.sorted.roots[:100] if (span := self.span(seq)) is not None]
+        failed = next(((seq, span) for seq, span in roots if span.failed), None)
+        first = self.span(1) if len(self) else None
+        top = roots[0][1] if roots else first
+        status, reason = talk.outcome([span for _, span in roots])
+        ends = [span for _, span in roots if span.end is not None]
+        return Run(
+            id=self.trace,
+            name=None if top is None else _name(top),
+            kind="trace",
+            status=status,
+            reason=reason,
+            steps=len(self),
+            started=first.started if first else None,
+            ended=max(ends, key=lambda span: span.end or 0).ended if ends else None,
+            error=self._error(*failed) if failed else None,
+            usage=self._usage(roots[0][1] if len(roots) == 1 else None),
+        )
+
+    def _error(self, seq: int, root: Span) -> RunError:
+        """Why a run failed: what its root says, and where it happened as far as the last spans tell."""
+        place, span = seq, root
+        for other in range(len(self), max(len(self) - LAST, 0), -1):
+            found = self.span(other)
+            if found is not None and found.failed:
+                place, span = other, found
+                break
+        told = root.exception() or span.exception() or {}
+        kind, message = told.get("exception.type"), told.get("exception.message") or root.message or span.message
+        return RunError(
+            message=message if isinstance(message, str) else None,
+            type=kind if isinstance(kind, str) else None,
+            step=place,
+            where=self._path(place),
+        )
+
+    def _path(self, seq: int) -> tuple[str, ...]:
+        names: list[str] = []
+        above: int | None = seq
+        while above is not None and len(names) < 100:
+            span = self.span(above)
+            names.append(span.name if span else "?")
+            above = self.parent(above)
+        return tuple(names[::-1])
+
+    def _usage(self, root: Span | None) -> Usage | None:
+        if root is not None:
+            told = genai.usage(root, "gen_ai.aggregated_usage")
+            if told is not None:
+                return told
+        if len(self) > SUMMED:
+            return None
+        spans = (self.span(seq) for seq in range(1, len(self) + 1))
+        found = [genai.usage(span, "gen_ai.usage") for span in spans if span and genai.kind(span) == "model"]
+        counted = [usage for usage in found if usage is not None]
+        if not counted:
+            return None
+        return Usage(
+            input_tokens=sum(usage.input_tokens or 0 for usage in counted),
+            output_tokens=sum(usage.output_tokens or 0 for usage in counted),
+        )
+
+    def definition(self) -> Definition:
+        return talk.definition(self)
+
+    def state(self, step: int) -> State | None:
+        if not 0 <= step <= len(self):
+            return None
+        return talk.state(self, step)
+
+    def resume(self) -> Resume:
+        return Resume(reasons=("not_resumable",))
+
+    def problems(self) -> Sequence[Problem]:
+        found = list(self.file.problems())
+        return [*found, *self.sorted.parents.problems] if self.file.indexed else found
+
+    def raw(self, step: int) -> RawRecord | None:
+        if not 1 <= step <= len(self):
+            return None
+        text, offset = self.file.raw(self.sorted.rows[step - 1])
+        return RawRecord(where=str(self.file.place_of(offset)), text=visible(text))
+
+    def find(self, text: str, start: int, *, backward: bool = False) -> Iterator[int | tuple[int, int]]:
+        """The file is searched as it stands; the hits come in the order of the steps, when that is done."""
+        yield from self.index()
+        wanted = needles(text)
+        if not wanted:
+            return
+        found: set[int] = set()
+        file, seqs = self.file, self.sorted.seqs
+        begin, stop = file.file.start, file.file.size
+        search, at = Search(file.file, wanted, begin, stop), begin
+        while at < stop:
+            hit, on = search.after(at)
+            if hit == NOWHERE:
+                at = on
+                yield at - begin, stop - begin
+                continue
+            unit, at = file.unit_at(hit)
+            found.update(seq for row in file.rows_with(unit, wanted) if (seq := seqs[row]))
+        hits = (seq for seq in found if (seq <= start if backward else seq >= start))
+        yield from sorted(hits, reverse=backward)
+
+
+def _name(span: Span) -> str | None:
+    names = (span.attributes.get("gen_ai.agent.name"), span.resource.get("service.name"), span.name)
+    return next((name for name in names if isinstance(name, str) and name), None)

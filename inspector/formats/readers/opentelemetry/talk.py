@@ -1,0 +1,169 @@
+"""What the model calls of a trace tell: the conversation, the calls that are open, the tools on offer."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from inspector.formats.readers.opentelemetry import genai
+from inspector.formats.readers.opentelemetry.span import Span
+from inspector.model.run import Call, Definition, Message, Pending, PendingStatus, RunStatus, State, Tool
+from inspector.model.values import Value
+
+if TYPE_CHECKING:
+    from inspector.formats.readers.opentelemetry.run import Trace
+
+BACK = 512
+"""Spans before a step that are looked at for the last model call."""
+
+
+def state(run: "Trace", step: int) -> State:
+    """The state after a step: what the last model call before it and the tools run since then tell. The
+    attributes of the step's own span are its values; those of the resource belong to step 0."""
+    if step == 0:
+        return _before(run)
+    since: list[Span] = []
+    call = None
+    for span in _back(run, step):
+        if genai.kind(span) == "model":
+            call = span
+            break
+        since.append(span)
+    values = _values(run.span(step))
+    said = genai.conversation(call) if call else None
+    if call is None or said is None:
+        return State(step=step, values=values)
+    done = [span for span in reversed(since) if genai.kind(span) == "tools"]
+    return State(
+        step=step,
+        messages=(*said, *(_result(span) for span in done if span.end is not None)),
+        pending=tuple(_pending(run, step, said[-1].calls or () if said else (), done)),
+        values=values,
+    )
+
+
+def _values(span: Span | None) -> dict[str, Value]:
+    if span is None:
+        return {}
+    return {
+        name: genai.attribute(span, name) if name == genai.DEFINITIONS else value
+        for name, value in span.attributes.items()
+        if name not in genai.SHOWN_ELSEWHERE
+    }
+
+
+def _before(run: "Trace") -> State:
+    first = run.span(1) if len(run) else None
+    for seq in range(1, min(len(run), BACK) + 1):
+        span = run.span(seq)
+        if span and genai.kind(span) == "model":
+            said = genai.conversation(span)
+            answer = len(list(genai.messages(genai.attribute(span, genai.OUTPUT))))
+            prompt = None if said is None else tuple(said[: len(said) - answer])
+            return State(step=0, messages=prompt, pending=() if said else None, values=first.resource if first else {})
+    return State(step=0, values=first.resource if first else {})
+
+
+def _back(run: "Trace", step: int) -> Iterator[Span]:
+    for seq in range(step, max(step - BACK, 0), -1):
+        span = run.span(seq)
+        if span is not None:
+            yield span
+
+
+def _result(span: Span) -> Message:
+    result = genai.attribute(span, genai.RESULT)
+    return Message(
+        role="tool",
+        text=genai.failure(span) if span.failed and result is None else genai.as_text(result),
+        call_id=_text(span.attributes.get(genai.CALL_ID)),
+        name=_text(span.attributes.get(genai.TOOL)),
+    )
+
+
+def _pending(run: "Trace", step: int, calls: tuple[Call, ...], done: list[Span]) -> Iterator[Pending]:
+    """The calls of the last answer that no span of a tool is for. A span answers one call of its id, so
+    one id used twice keeps two calls apart."""
+    ran = list(done)
+    last = step == len(run)
+    waits = _waiting(run) if last and calls else {}
+    ended = last and all(span.end is not None for span in _roots(run)) and bool(run.sorted.roots)
+    for call in calls:
+        span = next((span for span in ran if _answers(span, call)), None)
+        if span is not None:
+            ran.remove(span)
+            if span.end is not None:
+                continue
+        status, note = _status(call, span, last, ended, waits)
+        yield Pending(
+            kind="tool",
+            name=call.name,
+            status=status,
+            call_id=call.call_id,
+            arguments=call.arguments,
+            since=span.started if span else None,
+            note=note,
+        )
+
+
+def _answers(span: Span, call: Call) -> bool:
+    found = _text(span.attributes.get(genai.CALL_ID))
+    if found is None or call.call_id is None:
+        return span.attributes.get(genai.TOOL) == call.name
+    return found == call.call_id
+
+
+def _status(
+    call: Call, span: Span | None, last: bool, ended: bool, waits: dict[str, str]
+) -> tuple[PendingStatus, str | None]:
+    if span is not None:
+        return "ambiguous", "its span has no end: it may have happened"
+    if not last:
+        return "ready", None
+    why = waits.get(call.call_id or "")
+    if why is not None:
+        return "waiting", f"needs {'an approval' if why == 'approval' else 'a result from outside'}"
+    if ended:
+        return "ready", "the run ended without a span for it"
+    return "ambiguous", "no span for it, and the run's own has no end: it may have happened"
+
+
+def _roots(run: "Trace") -> list[Span]:
+    return [span for seq in run.sorted.roots[:100] if (span := run.span(seq)) is not None]
+
+
+def _waiting(run: "Trace") -> dict[str, str]:
+    """Call id → what the run's own spans say that it waits for."""
+    return {name: why for span in _roots(run) for name, why in genai.deferred(span).items()}
+
+
+def outcome(roots: list[Span]) -> tuple[RunStatus, str | None]:
+    """Status and reason of a run, from the spans that have no parent. They are exported when they end, so
+    a run that was killed has none."""
+    if any(span.failed for span in roots):
+        return "failed", None
+    if not roots or any(span.end is None for span in roots):
+        return "interrupted", None
+    waits = [why for span in roots for why in genai.deferred(span).values()]
+    if waits:
+        return "suspended", "approval" if "approval" in waits else "tools"
+    return "completed", None
+
+
+def definition(run: "Trace") -> Definition:
+    """The tools that the last model call was offered; without such a record, those that were run."""
+    called: dict[str, None] = {}
+    model = None
+    for span in _back(run, len(run)):
+        what = genai.kind(span)
+        model = model or _text(span.attributes.get("gen_ai.request.model"))
+        if what == "model" and (tools := genai.tools(span)) is not None:
+            return Definition(tools=tools, tools_known="advertised", model=model)
+        if what == "tools" and (name := _text(span.attributes.get(genai.TOOL))) is not None:
+            called.setdefault(name)
+    if called:
+        names = tuple(Tool(name=name) for name in sorted(called))
+        return Definition(tools=names, tools_known="called", model=model)
+    return Definition(model=model)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,317 @@
+"""The spans of a file, as columns: where each stands, to which trace it belongs, when it began.
+
+A unit is a JSON object that begins at the left margin: an OTLP object a line, one that is printed over many
+lines, or a span as the console exporter prints it. It holds any number of spans. A span is decoded when it
+is shown; of a whole file only ids and times are.
+"""
+
+import mmap
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from inspector.formats.document import mapped
+from inspector.formats.files import File
+from inspector.formats.jsontext import Damaged, Place
+from inspector.formats.linefile import BROKEN, LineFile
+from inspector.formats.readers.opentelemetry import span as spans
+from inspector.formats.readers.opentelemetry.parts import Part, Text, cut
+from inspector.formats.readers.opentelemetry.span import Span
+from inspector.model.run import SourceInfo
+
+MAPPED = 4 << 20
+"""Bytes of a unit beyond which its text is not held in memory."""
+KEPT = 8
+"""Units whose parts are kept."""
+UNKNOWN = -1
+LATEST = (1 << 63) - 1
+"""The last nanosecond since 1970 that a column holds, in the year 2262; later ones are sorted as it is."""
+
+
+class _SpanIds(msgspec.Struct):
+    traceId: Any = ""
+    spanId: Any = ""
+    parentSpanId: Any = ""
+    startTimeUnixNano: Any = None
+    endTimeUnixNano: Any = None
+
+
+class _ScopeIds(msgspec.Struct):
+    spans: list[_SpanIds] = []
+
+
+class _ResourceIds(msgspec.Struct):
+    scopeSpans: list[_ScopeIds] = []
+
+
+class _UnitIds(msgspec.Struct):
+    resourceSpans: list[_ResourceIds]
+
+
+class _Context(msgspec.Struct):
+    trace_id: str
+    span_id: str
+
+
+class _ConsoleIds(msgspec.Struct):
+    context: _Context
+    start_time: datetime
+    end_time: datetime
+    parent_id: str | None = None
+
+
+_ids = msgspec.json.Decoder(_UnitIds).decode
+_console = msgspec.json.Decoder(_ConsoleIds).decode
+
+
+class SpanFile(LineFile):
+    """A file of spans. Row numbers are those of the file's order."""
+
+    def __init__(self, file: File, source: SourceInfo, head: bytes = b"") -> None:
+        super().__init__(file, source, head)
+
+    def reset(self, head: bytes = b"") -> None:
+        super().reset(head)
+        self.units = array("Q")
+        self.unit, self.place, self.trace = array("I"), array("I"), array("I")
+        self.ids, self.parents = array("Q"), array("Q")
+        self.begins, self.ends = array("q"), array("q")
+        self._spelled: dict[str, int] = {}
+        self.traces: dict[str, int] = {}
+        """Trace ids by the order in which they are met."""
+        self._open = self._provisional = UNKNOWN
+        self._copy: mmap.mmap | bytes | None = None
+        self._cache: OrderedDict[int, list[Part]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many spans are known."""
+        return len(self.unit)
+
+    def take(self, lines: list[bytes], begin: int) -> None:
+        stop = self._scan.scanned if begin < self._scan.scanned else self.file.size
+        offset, last = begin, len(lines) - 1
+        for index, line in enumerate(lines):
+            end = stop if index == last else offset + len(line)
+            if line[:1] == b"{" or (self._open == UNKNOWN and line.lstrip()[:1] == b"{"):
+                if self._open != UNKNOWN:
+                    self._close(offset)
+                if line.rstrip()[-1:] == b"}":
+                    self._add(offset, line if end - offset == len(line) else self.text(offset, end))
+                else:
+                    self._open = offset
+            elif self._open != UNKNOWN:
+                if line[:1] == b"}":
+                    self._close(end)
+            elif line.strip():
+                self.units.append(offset)
+                self.damaged(line, offset, Damaged(0, "no JSON object"))
+            offset = end
+
+    def take_rest(self, rest: bytes) -> None:
+        self._provisional = self._scan.scanned if self._open == UNKNOWN else self._open
+        super().take_rest(rest)
+        if self._open != UNKNOWN:
+            self._close(self.file.size)
+
+    def rewind(self, offset: int) -> None:
+        if self._provisional != UNKNOWN:
+            self._open = self._provisional if self._provisional < self._scan.scanned else UNKNOWN
+            offset = min(offset, self._provisional)
+            self._provisional = UNKNOWN
+            self._copy = None
+        super().rewind(offset)
+        units = bisect_left(self.units, offset)
+        if units < len(self.units):
+            del self.units[units:]
+            rows = bisect_left(self.unit, units)
+            for column in (self.unit, self.place, self.trace, self.ids, self.parents, self.begins, self.ends):
+                del column[rows:]
+            self._cache.clear()
+
+    def text(self, begin: int, end: int) -> Text:
+        """A part of the file; a long one from a private copy."""
+        if end - begin <= MAPPED:
+            return self.file.read(begin, end - begin)
+        if self._copy is None or len(self._copy) < end - self.file.start:
+            self._copy = mapped(self.file)
+        return memoryview(self._copy)[begin - self.file.start : end - self.file.start]
+
+    def _close(self, end: int) -> None:
+        begin, self._open = self._open, UNKNOWN
+        self._add(begin, self.text(begin, end))
+
+    def _add(self, offset: int, text: Text) -> None:
+        """Take in a unit."""
+        unit = len(self.units)
+        self.units.append(offset)
+        try:
+            found = _ids(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            if not self._add_console(unit, text):
+                self._add_carefully(unit, offset, text)
+            return
+        place = 0
+        for resource in found.resourceSpans:
+            for scope in resource.scopeSpans:
+                for one in scope.spans:
+                    if not self._add_quickly(unit, place, one):
+                        part = self.parts(unit, text)[place]
+                        self._add_one(unit, place, offset, part)
+                    place += 1
+
+    def _add_quickly(self, unit: int, place: int, one: _SpanIds) -> bool:
+        begin, end = one.startTimeUnixNano, one.endTimeUnixNano
+        sound = (
+            type(one.traceId) is type(one.spanId) is type(begin) is type(end) is str
+            and one.traceId != ""
+            and one.spanId != ""
+            and (one.parentSpanId is None or type(one.parentSpanId) is str)
+            and len(begin) < 40
+            and len(end) < 40
+            and begin.isdecimal()
+            and end.isdecimal()
+            and 0 < (start := int(begin)) <= (stop := int(end)) < LATEST
+        )
+        if sound:
+            self._append(unit, place, one.traceId, one.spanId, one.parentSpanId or "", start, stop)
+        return sound
+
+    def _add_console(self, unit: int, text: Text) -> bool:
+        try:
+            found = _console(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            return False
+        start, end = found.start_time, found.end_time
+        if start.tzinfo is None or end.tzinfo is None or end < start or not found.context.span_id:
+            return False
+        times = spans.nanoseconds(start), spans.nanoseconds(end)
+        self._append(unit, 0, found.context.trace_id, found.context.span_id, found.parent_id or "", *times)
+        return True
+
+    def _add_carefully(self, unit: int, offset: int, text: Text) -> None:
+        try:
+            if len(text) > MAPPED:
+                raise ValueError("broken off, or no JSON")
+            value = self.value(bytes(text), offset)
+            if not isinstance(value, dict):
+                raise ValueError("no object")
+        except BROKEN as error:
+            self.damaged(bytes(text) if len(text) <= MAPPED else b"", offset, error)
+        for place, part in enumerate(self.parts(unit, text)):
+            self._add_one(unit, place, offset, part)
+
+    def _add_one(self, unit: int, place: int, offset: int, part: Part) -> None:
+        try:
+            found = self._span(part, offset)
+        except BROKEN:
+            return  # what is damaged is listed with its unit; what is no span is none
+        for oddity in found.oddities:
+            self.damage(offset, f"span {found.name!r}: {oddity}", severity="warning")
+        self._append(unit, place, found.trace, found.id, found.parent or "", found.start, found.end)
+
+    def _append(
+        self, unit: int, place: int, trace: str, name: str, parent: str, begin: int | None, end: int | None
+    ) -> None:
+        number = self._spelled.get(trace)
+        if number is None:
+            key = spans.hexadecimal(trace, 16) or trace
+            number = self._spelled[trace] = self.traces.setdefault(key, len(self.traces))
+        self.unit.append(unit)
+        self.place.append(place)
+        self.trace.append(number)
+        self.ids.append(_number(name))
+        self.parents.append(_number(parent) if parent else 0)
+        self.begins.append(UNKNOWN if begin is None else min(begin, LATEST))
+        self.ends.append(UNKNOWN if end is None else min(end, LATEST))
+
+    def end(self, unit: int) -> int:
+        """Where a unit ends."""
+        return self.units[unit + 1] if unit + 1 < len(self.units) else self._known or self.file.size
+
+    def parts(self, unit: int, text: Text | None = None) -> list[Part]:
+        """The texts of a unit's spans."""
+        if unit not in self._cache:
+            offset = self.units[unit]
+            self._cache[unit] = cut(self.text(offset, self.end(unit)) if text is None else text)
+            if len(self._cache) > KEPT:
+                self._cache.popitem(last=False)
+        return self._cache[unit]
+
+    def span(self, row: int) -> Span:
+        """The span of a row. Raises one of BROKEN when it is not readable any more."""
+        unit, place = self.unit[row], self.place[row]
+        parts = self.parts(unit)
+        if place >= len(parts):
+            raise ValueError("the span is gone from the file")
+        return self._span(parts[place], self.units[unit])
+
+    def _span(self, part: Part, offset: int) -> Span:
+        text, resource, scope = (None if piece is None else bytes(piece) for piece in part)
+        assert text is not None
+        value = self.value(text, offset)
+        above = [None if piece is None else self.value(piece, offset) for piece in (resource, scope)]
+        return spans.read(value, *above)
+
+    def line_of(self, row: int) -> Place:
+        """Where a span's unit stands."""
+        return self._scan.place(self.units[self.unit[row]])
+
+    def raw(self, row: int) -> tuple[bytes, int]:
+        """The text of a span's unit where it is alone in it, else of the span; and where that begins."""
+        unit = self.unit[row]
+        parts, offset = self.parts(unit), self.units[unit]
+        text = bytes(self.text(offset, self.end(unit)))
+        if len(parts) == 1:
+            return text.strip(), offset
+        found = bytes(parts[self.place[row]][0])
+        return found, offset + max(text.find(found), 0)
+
+    def place_of(self, offset: int) -> Place:
+        """The place of an offset."""
+        return self._scan.place(offset)
+
+    def unit_at(self, offset: int) -> tuple[int, int]:
+        """The unit that holds an offset (UNKNOWN: none), and where the next one begins."""
+        unit = bisect_right(self.units, offset) - 1
+        return unit, self.units[unit + 1] if unit + 1 < len(self.units) else self.file.size
+
+    def rows_with(self, unit: int, wanted: list[bytes]) -> Iterator[int]:
+        """The rows of a unit's spans whose text holds one of `wanted`; all that it has, when it has but one."""
+        first, last = bisect_left(self.unit, unit), bisect_right(self.unit, unit)
+        if last - first <= 1:
+            yield from range(first, last)
+            return
+        parts = self.parts(unit)
+        for row in range(first, last):
+            text = bytes(parts[self.place[row]][0]) if self.place[row] < len(parts) else b""
+            if any(needle in text for needle in wanted):
+                yield row
+
+    def row_of(self, number: int, near: int) -> int | None:
+        """The row of the span with an id, looked for around row `near` first."""
+        wanted = struct.pack("=Q", number)
+        for reach in (4096, len(self.ids)):
+            low = max(near - reach, 0)
+            data = self.ids[low : near + reach].tobytes()
+            found = data.find(wanted)
+            while found >= 0 and found % 8:
+                found = data.find(wanted, found + 1)
+            if found >= 0:
+                return low + found // 8
+        return None
+
+
+def _number(name: str) -> int:
+    """A span id as a number: the same for every spelling of it, 0 for none."""
+    try:
+        if len(name) == 16:
+            return int(name, 16)
+        return int(spans.hexadecimal(name, 8) or "0", 16) & (1 << 64) - 1
+    except ValueError:
+        return hash(name) & (1 << 64) - 1

@@ -1,0 +1,482 @@
+import base64
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.errors import UnreadableError, UsageError
+from inspector.formats import linefile, open_path
+from inspector.formats.readers.opentelemetry import units
+from inspector.formats.readers.opentelemetry.parents import Parents
+from inspector.formats.readers.opentelemetry.run import Trace
+from inspector.formats.readers.opentelemetry.span import hexadecimal, instant, moment
+from inspector.model.run import Usage
+from tests.fuzz import TIMES, check, fuzz
+
+DATA = Path(__file__).parent.parent / "data" / "opentelemetry"
+TRACE = "5b8aa5a2d2c872e8321cf37308d69df2"
+BEGIN = 1_795_950_000_000_000_000
+
+
+def span(number: int, name: str = "part", *, parent: int | None = None, **fields: Any) -> dict[str, Any]:
+    """A span of OTLP that begins `number` milliseconds in and lasts one."""
+    found = {
+        "traceId": TRACE,
+        "spanId": f"b{number:015x}",
+        "name": f"{name} {number}",
+        "kind": 1,
+        "startTimeUnixNano": str(BEGIN + number * 10**6),
+        "endTimeUnixNano": str(BEGIN + (number + 1) * 10**6),
+        "attributes": [],
+        "status": {},
+    }
+    if parent is not None:
+        found["parentSpanId"] = f"b{parent:015x}"
+    return found | fields
+
+
+def attribute(name: str, value: Any) -> dict[str, Any]:
+    return {"key": name, "value": {"stringValue": value if isinstance(value, str) else json.dumps(value)}}
+
+
+def genai(number: int, operation: str, parent: int | None = 0, **values: Any) -> dict[str, Any]:
+    pairs = [("gen_ai.operation.name", operation), *((f"gen_ai.{k.replace('__', '.')}", v) for k, v in values.items())]
+    return span(number, operation, parent=parent, attributes=[attribute(*pair) for pair in pairs])
+
+
+def said(role: str, *parts: Any) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "content": p} if isinstance(p, str) else p for p in parts]}
+
+
+def asks(name: str, call_id: str | None, **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+
+
+def otlp(*spans: dict[str, Any]) -> dict[str, Any]:
+    resource = {"attributes": [attribute("service.name", "ops")]}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "cases"}, "spans": spans}]}]}
+
+
+def lines(*spans: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(otlp(one)).encode() + b"\n" for one in spans)
+
+
+def opened(path: Path, data: bytes) -> Trace:
+    path.write_bytes(data)
+    run = open_path(str(path)).open()
+    assert isinstance(run, Trace)
+    list(run.index())
+    return run
+
+
+def names(run: Trace) -> list[str]:
+    return [step.name for step in run.steps(1, len(run) + 1)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "trace.jsonl"
+
+
+CHAT = (
+    genai(
+        1,
+        "chat",
+        request__model="m1",
+        input__messages=[said("user", "look")],
+        output__messages=[said("assistant", "I look.", asks("read", "c1", path="/a"), asks("wipe", "c2", force=True))],
+        tool__definitions=[{"type": "function", "name": "read", "parameters": {"type": "object"}}, {"name": "wipe"}],
+        usage__input_tokens=7,
+    ),
+    genai(3, "execute_tool", tool__name="read", tool__call__id="c1", tool__call__result="text of /a"),
+)
+
+
+# a run
+
+
+@pytest.mark.parametrize("sample", ["failed.otlp.jsonl", "failed.console.txt"])
+def test_a_failed_run_in_two_spellings(sample: str) -> None:
+    run = open_path(str(DATA / sample)).open()
+    list(run.index())
+    found = run.run()
+    assert (found.id, found.name, found.kind, found.status) == (
+        "d2e4f3e283dd45a01c5ffa52a436ebc2",
+        "ops",
+        "trace",
+        "failed",
+    )
+    assert found.error is not None
+    assert (found.error.type, found.error.message, found.error.step) == ("RuntimeError", "503 for order 4711", 5)
+    assert found.error.where == ("invoke_agent ops", "execute_tool explode")
+    assert found.usage == Usage(input_tokens=105, output_tokens=14)
+    steps = run.steps(1, 6)
+    assert [step.kind for step in steps] == ["node", "model", "tools", "model", "tools"]
+    assert [step.parent for step in steps] == [None, 1, 1, 1, 1]
+    assert (steps[4].status, steps[4].error) == ("failed", "RuntimeError: 503 for order 4711")
+    assert run.definition().tools_known == "advertised"
+    assert run.problems() == []
+    assert run.resume().reasons == ("not_resumable",)
+
+
+def test_an_approval_that_the_run_itself_names() -> None:
+    run = open_path(str(DATA / "pending.base64.jsonl")).open()
+    list(run.index())
+    assert (run.run().id, run.run().status, run.run().reason) == (
+        "a9be14147a7c6c5d768577762cae5620",
+        "suspended",
+        "approval",
+    )
+    state = run.state(len(run))
+    assert state is not None
+    assert state.pending is not None
+    ((pending),) = state.pending
+    assert (pending.call_id, pending.status, pending.arguments) == (
+        "c2",
+        "waiting",
+        {"path": "/var/old.log", "force": True},
+    )
+
+
+def test_states_follow_the_calls(path: Path) -> None:
+    run = opened(path, lines(*CHAT, genai(0, "invoke_agent", parent=None)))
+    states = [run.state(seq) for seq in range(4)]
+    assert [[row.call_id for row in state.pending or ()] if state else None for state in states] == [
+        [],
+        [],
+        ["c1", "c2"],
+        ["c2"],
+    ]
+    assert states[0] is not None
+    assert states[0].messages is not None
+    assert [message.text for message in states[0].messages] == ["look"]
+    assert states[0].values == {"service.name": "ops"}
+    last = states[3]
+    assert last is not None
+    assert last.messages is not None
+    assert last.pending is not None
+    assert [(message.role, message.text, message.call_id) for message in last.messages] == [
+        ("user", "look", None),
+        ("assistant", "I look.", None),
+        ("tool", "text of /a", "c1"),
+    ]
+    assert (last.pending[0].status, last.pending[0].note) == ("ready", "the run ended without a span for it")
+    definition = run.definition()
+    assert (definition.tools_known, definition.model) == ("advertised", "m1")
+    assert [tool.name for tool in definition.tools or ()] == ["read", "wipe"]
+    assert definition.tools is not None
+    assert definition.tools[0].schema == {"type": "object"}
+    assert run.steps(2, 3)[0].summary == 'I look. → read({"path": "/a"}) → wipe({"force": true})'
+
+
+def test_a_killed_run_has_no_root(path: Path) -> None:
+    run = opened(path, lines(*CHAT))
+    assert (run.run().status, names(run)) == ("interrupted", ["chat 1", "execute_tool 3"])
+    state = run.state(2)
+    assert state is not None
+    assert state.pending is not None
+    assert [(row.call_id, row.status) for row in state.pending] == [("c2", "ambiguous")]
+    (problem,) = run.problems()
+    assert (problem.severity, problem.message.startswith("2 spans name a parent")) == ("warning", True)
+
+
+def test_a_tool_whose_span_has_no_end(path: Path) -> None:
+    tool = CHAT[1] | {"endTimeUnixNano": None}
+    run = opened(path, lines(CHAT[0], tool, genai(0, "invoke_agent", parent=None)))
+    state = run.state(3)
+    assert state is not None
+    assert state.pending is not None
+    assert [(row.call_id, row.status) for row in state.pending] == [("c1", "ambiguous"), ("c2", "ready")]
+    assert run.steps(3, 4)[0].status == "unknown"
+
+
+def test_one_id_for_two_calls(path: Path) -> None:
+    answer = [said("assistant", asks("read", "call_0", n=1), asks("read", "call_0", n=2))]
+    tool = genai(3, "execute_tool", tool__name="read", tool__call__id="call_0")
+    run = opened(path, lines(genai(1, "chat", parent=None, output__messages=answer), tool))
+    state = run.state(2)
+    assert state is not None
+    assert state.pending is not None
+    assert [row.arguments for row in state.pending] == [{"n": 2}]
+
+
+def test_without_content_nothing_is_invented(path: Path) -> None:
+    run = opened(path, lines(genai(0, "chat", parent=None), genai(1, "execute_tool", tool__name="read")))
+    state = run.state(2)
+    assert state is not None
+    assert (state.messages, state.pending) == (None, None)
+    assert run.definition().tools_known == "called"
+
+
+def test_content_on_an_event(path: Path) -> None:
+    event = {
+        "name": "gen_ai.client.inference.operation.details",
+        "attributes": [attribute("gen_ai.output.messages", [said("assistant", "hi")])],
+    }
+    run = opened(path, lines(genai(0, "chat", parent=None) | {"events": [event]}))
+    state = run.state(1)
+    assert state is not None
+    assert state.messages is not None
+    assert [message.text for message in state.messages] == ["hi"]
+
+
+def test_structured_attributes(path: Path) -> None:
+    parts = {"arrayValue": {"values": [{"kvlistValue": {"values": [attribute("type", "text")]}}]}}
+    pairs = [
+        {"key": "list", "value": parts},
+        {"key": "big", "value": {"intValue": "9007199254740993"}},
+        {"key": "yes", "value": {"boolValue": True}},
+        {"key": "bytes", "value": {"bytesValue": "aGk="}},
+        {"key": "none", "value": {}},
+    ]
+    run = opened(path, lines(span(0, attributes=pairs)))
+    state = run.state(1)
+    assert state is not None
+    assert state.values == {
+        "list": [{"type": "text"}],
+        "big": 9007199254740993,
+        "yes": True,
+        "bytes": {"$type": "bytes", "base64": "aGk="},
+        "none": None,
+    }
+
+
+# files of all sorts
+
+
+def test_the_order_is_that_of_the_starts(path: Path) -> None:
+    run = opened(path, lines(*(span(number, parent=0) for number in (5, 2, 9, 1)), span(0, "root")))
+    assert names(run) == ["root 0", "part 1", "part 2", "part 5", "part 9"]
+    assert run.problems() == []
+
+
+def test_a_parent_stands_before_a_child_that_began_with_it(path: Path) -> None:
+    root = span(0, "root", endTimeUnixNano=str(BEGIN + 10**9))
+    run = opened(path, lines(span(1, "child", parent=0, startTimeUnixNano=str(BEGIN)), root))
+    assert names(run) == ["root 0", "child 1"]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_one_document(path: Path, indent: int | None, end: bytes) -> None:
+    data = json.dumps(otlp(*(span(number, parent=0) for number in (3, 1, 2)), span(0, "root")), indent=indent)
+    run = opened(path, data.encode() + end)
+    assert names(run) == ["root 0", "part 1", "part 2", "part 3"]
+    raw = run.raw(2)
+    assert raw is not None
+    assert json.loads(raw.text)["name"] == "part 1"
+    assert data.encode()[int(raw.where.split(" ")[-1]) :].startswith(raw.text.encode())
+    assert hits(run, "part 2") == [3]
+
+
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+def test_a_document_that_breaks_off(path: Path, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units, "MAPPED", limit)
+    data = json.dumps(otlp(*(span(number, parent=0) for number in range(9)))).encode()
+    whole = data.index(b'"b000000000000006"')
+    run = opened(path, data[: whole + 60])
+    assert names(run) == [f"part {number}" for number in range(6)]
+    assert [problem.where.split(" ")[0] for problem in run.problems() if problem.severity == "error"] == [
+        "trace.jsonl:1"
+    ]
+
+
+def test_damage_between_whole_lines(path: Path) -> None:
+    data = lines(*(span(number) for number in range(6))).split(b"\n")
+    data[1] = data[1][:200]
+    data[3] = b"not json at all"
+    data[4] = data[4][:150] + data[4]
+    run = opened(path, b"\n".join(data))
+    assert names(run) == ["part 0", "part 2", "part 4", "part 5"]
+    assert [problem.where.split(" ")[0] for problem in run.problems()] == [
+        "trace.jsonl:2",
+        "trace.jsonl:4",
+        "trace.jsonl:5",
+    ]
+    assert [run.state(seq) is not None for seq in range(5)] == [True] * 5
+
+
+def test_other_signals_are_passed_over(path: Path) -> None:
+    run = opened(path, b'{"resourceMetrics":[]}\n' + lines(span(0)) + b'{"resourceLogs":[]}\n\n')
+    assert (names(run), run.problems()) == (["part 0"], [])
+    path.write_bytes(b'{"resourceSpans":[]}\n')
+    with pytest.raises(UnreadableError, match="no span"):
+        open_path(str(path))
+
+
+def test_rings_are_taken_apart(path: Path) -> None:
+    spans = [span(0, "root"), span(1, parent=1), span(2, parent=3), span(3, parent=2), span(4, parent=3)]
+    run = opened(path, lines(*spans))
+    assert [step.parent for step in run.steps(1, 6)] == [None, None, None, None, 4]
+    assert [problem.where.split(" ")[0] for problem in run.problems()] == [f"trace.jsonl:{n}" for n in (2, 3, 4)]
+
+
+@given(st.lists(st.integers(-1, 7), min_size=1, max_size=8))
+@settings(max_examples=60 * TIMES, deadline=None)
+def test_parents_never_make_a_ring(tmp_path_factory: pytest.TempPathFactory, links: list[int]) -> None:
+    spans = [span(number, parent=None if link < 0 else link) for number, link in enumerate(links)]
+    run = opened(tmp_path_factory.mktemp("links") / "t.jsonl", lines(*spans))
+    above = {step.seq: step.parent for step in run.steps(1, len(links) + 1)}
+    assert len(above) == len(links)
+    for seq in above:
+        walked = 0
+        at: int | None = seq
+        while at is not None:
+            at, walked = above[at], walked + 1
+            assert walked <= len(links)
+    kept = {seq - 1: parent - 1 for seq, parent in above.items() if parent is not None}
+    assert all(links[child] == parent for child, parent in kept.items())
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "part"),
+    [
+        (BEGIN + 5, BEGIN, "before it starts"),
+        (0, BEGIN, "start is not set"),
+        ("soon", BEGIN, "start is no time: 'soon'"),
+        (10**21, 10**21, "past the year 9999"),
+        (BEGIN, "later", "end is no time"),
+        (1.5, BEGIN, "start is no time"),
+        (None, None, "start is not set"),
+        (-5, BEGIN, "start is no time"),
+    ],
+)
+def test_odd_clocks(path: Path, start: Any, end: Any, part: str) -> None:
+    odd = span(1, startTimeUnixNano=start, endTimeUnixNano=end)
+    run = opened(path, lines(span(0), odd, span(2)))
+    assert sorted(names(run)) == ["part 0", "part 1", "part 2"]
+    found = run.problems()
+    assert (found[0].where.split(" ")[0], part in found[0].message) == ("trace.jsonl:2", True)
+
+
+def test_times_as_rfc_3339() -> None:
+    odd: list[str] = []
+    assert moment("1795950000000000000", "start", odd) == (BEGIN, "2026-11-29T11:00:00Z")
+    assert moment(BEGIN + 120_000_001, "start", odd)[1] == "2026-11-29T11:00:00.120000001Z"
+    assert instant("2026-11-29T11:00:00.120Z", "start", odd) == (BEGIN + 120_000_000, "2026-11-29T11:00:00.120Z")
+    assert odd == []
+    instant("2026-11-29T11:00:00", "start", odd)
+    assert odd == ["its start names no zone"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TRACE, TRACE),
+        (f"0x{TRACE}", TRACE),
+        (TRACE.upper(), TRACE),
+        (base64.b64encode(bytes.fromhex(TRACE)).decode(), TRACE),
+        ("no id", "no id"),
+        ("0" * 32, ""),
+        (None, ""),
+    ],
+)
+def test_ids_in_any_spelling(text: Any, expected: str) -> None:
+    assert hexadecimal(text, 16) == expected
+
+
+def test_several_traces_are_several_runs(path: Path) -> None:
+    other = "a" * 32
+    path.write_bytes(
+        lines(span(5, "late"), span(1, "early", traceId=other, spanId="c" * 16), span(2, traceId=other), span(6))
+    )
+    runs = open_path(str(path))
+    rows = runs.rows()
+    assert [(row.id, row.steps) for row in rows] == [(other, 2), (TRACE, 2)]
+    with pytest.raises(UsageError, match="choose one"):
+        runs.open()
+    with pytest.raises(UsageError, match="no trace"):
+        runs.open("b" * 32)
+    run = runs.open(other)
+    assert [step.name for step in run.steps(1, 9)] == ["early 1", "part 2"]
+    assert [hit for hit in run.find("part", 1) if isinstance(hit, int)] == [2]
+
+
+def test_a_large_file_of_one_trace_opens_before_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.formats.readers.opentelemetry.CHECKED", 100)
+    data = lines(*(span(number, parent=0) for number in range(300)))
+    path.write_bytes(data)
+    run = open_path(str(path)).open()
+    assert 0 < len(run) < 300
+    list(run.index())
+    assert len(run) == 300
+    assert run.steps(300, 301)[0].parent == 1
+
+
+def test_a_growing_file(path: Path) -> None:
+    data = lines(*(span(number, parent=0) for number in (4, 2, 3, 1)), span(0, "root"))
+    pretty = "\n".join(json.dumps(otlp(span(number, parent=0)), indent=2) for number in (4, 2, 3, 1, 0)).encode()
+    for content in (data, pretty):
+        path.unlink(missing_ok=True)
+        run = opened(path, content[: len(content) // 3])
+        for end in range(len(content) // 3, len(content) + 400, 371):
+            with path.open("ab") as file:
+                file.write(content[path.stat().st_size : end])
+            run.refresh()
+            assert [step.seq for step in run.steps(1, 9)] == list(range(1, len(run) + 1))
+        assert names(run)[1:] == ["part 1", "part 2", "part 3", "part 4"]
+        assert (len(run), [p for p in run.problems() if p.severity == "error"]) == (5, [])
+
+
+# search, the price, and hostile files
+
+
+def hits(run: Trace, wanted: str, start: int = 1, backward: bool = False) -> list[int]:
+    return [hit for hit in run.find(wanted, start, backward=backward) if isinstance(hit, int)]
+
+
+def test_find(path: Path) -> None:
+    run = opened(path, lines(*(span(number, parent=0) for number in (5, 2, 9, 1)), span(0, "root")))
+    assert hits(run, "part") == [2, 3, 4, 5]
+    assert hits(run, "part 9") == [5]
+    assert hits(run, "part", 3) == [3, 4, 5]
+    assert hits(run, "part", 3, backward=True) == [3, 2]
+
+
+def test_a_page_decodes_its_rows_only(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = opened(path, lines(*(span(number) for number in range(2000))))
+    calls: list[int] = []
+    read = run.file.span
+    monkeypatch.setattr(run.file, "span", lambda row: calls.append(row) or read(row))
+    assert len(run.steps(1000, 1040)) == 40
+    assert len(calls) == 40
+
+
+def test_parents_of_a_very_large_trace_are_looked_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.formats.readers.opentelemetry.parents.WALKED", 0)
+    run = opened(path, lines(span(0), span(1, parent=0), span(2, parent=2), span(3, parent=77), span(4, parent=1)))
+    assert [step.parent for step in run.steps(1, 6)] == [None, 1, None, None, 2]
+    assert isinstance(run.sorted.parents, Parents)
+
+
+SAMPLES: Sequence[bytes] = (
+    lines(*CHAT, genai(0, "invoke_agent", parent=None), span(5, parent=5)),
+    json.dumps(otlp(*CHAT, span(0)), indent=1).encode(),
+    (DATA / "failed.console.txt").read_bytes(),
+)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=["lines", "document", "console"])
+def test_damaged_copies(tmp_path: Path, sample: bytes) -> None:
+    some, _ = fuzz(sample, tmp_path, count=20)
+    assert some > 4
+
+
+def test_no_depth_is_too_deep(tmp_path: Path) -> None:
+    deep: Any = {"stringValue": "x"}
+    for _ in range(150):
+        deep = {"arrayValue": {"values": [deep]}}
+    check(lines(span(0, attributes=[{"key": "deep", "value": deep}])), folder=tmp_path)
+    text = '{"arrayValue":{"values":[' * 5_000
+    check(
+        lines(span(0)).replace(b'"attributes": []', b'"attributes": [{"key":"k","value":' + text.encode()),
+        folder=tmp_path,
+    )
+
+
+def test_checked_is_what_the_reader_means() -> None:
+    assert linefile.CHECKED <= linefile.LONG, "a line of a file that is checked is never cut"
