@@ -632,3 +632,19 @@ def test_detection_is_by_content(tmp_path: Path) -> None:
     assert (runs.source.format, runs.source.version) == ("vv-agent", "v5")
     empty = open_path(str(made.store(tmp_path / "empty.db", [])))
     assert list(empty.rows()) == []
+
+
+def test_the_example_shows_what_it_promises() -> None:
+    path = Path(__file__).parents[2] / "examples" / "vv-agent-store.db"
+    runs = open_path(str(path))
+    assert [(row.id, row.status, row.reason, row.steps) for row in runs.rows()] == [
+        ("orders/1041", "completed", None, 5),
+        ("orders/1042", "suspended", "reconciliation", 2),
+        ("orders/1043", "interrupted", None, 4),
+    ]
+    for row in runs.rows():
+        run = runs.open(row.id)
+        assert run.run().steps == row.steps
+        run.state(len(run))
+        assert list(run.problems()) == []
+    assert pending(runs.open("orders/1043"))["call-3"].status == "ambiguous"
