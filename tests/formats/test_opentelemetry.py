@@ -170,7 +170,7 @@ def test_states_follow_the_calls(path: Path) -> None:
     assert [tool.name for tool in definition.tools or ()] == ["read", "wipe"]
     assert definition.tools is not None
     assert definition.tools[0].schema == {"type": "object"}
-    assert run.steps(2, 3)[0].summary == 'I look. → read({"path": "/a"}) → wipe({"force": true})'
+    assert run.steps(2, 3)[0].summary == 'I look. → read({"path": "/a"}), wipe({"force": true})'
 
 
 def test_a_killed_run_has_no_root(path: Path) -> None:

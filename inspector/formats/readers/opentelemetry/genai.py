@@ -85,9 +85,11 @@ def _summary(span: Span) -> str:
     what = kind(span)
     if what == "model":
         said = list(messages(attribute(span, OUTPUT)))
-        words = [message.text or "" for message in said]
-        words += [f"{call.name}({preview(call.arguments, 60)})" for message in said for call in message.calls or ()]
-        return " → ".join(word for word in words if word)
+        words = " ".join(message.text for message in said if message.text)
+        calls = ", ".join(
+            f"{call.name}({preview(call.arguments, 60)})" for message in said for call in message.calls or ()
+        )
+        return " → ".join(part for part in (words, calls) if part)
     if what == "tools":
         asked, gave = (attribute(span, name) for name in (ARGUMENTS, RESULT))
         return " → ".join(preview(value, SUMMARY) for value in (asked, gave) if value is not None)
