@@ -91,6 +91,8 @@ def _settled(row: Pending, writer: Program | None, alive: bool) -> Pending:
 def _same(row: Pending, operation: Operation) -> bool:
     if row.kind != _KINDS[operation.kind]:
         return False
+    if row.kind == "model":  # an agent calls one at a time, and a state names it as it likes
+        return True
     for mine, other in (
         (row.internal_call_id, operation.internal_call_id),
         (row.call_id, operation.call_id or operation.id),

@@ -263,6 +263,15 @@ def test_an_operation_that_no_state_names_is_pending_too(path: Path, size: str) 
     )
 
 
+def test_a_model_call_is_one_whatever_it_is_named(path: Path) -> None:
+    flying = Pending(kind="model", name="model", status="in_flight")
+    found = [header(), Checkpoint(seq=0, state=State(step=0, pending=(flying,))), operation("m", 1, "started")]
+    state = opened(path, text(found)).state(0)
+    assert state is not None
+    assert state.pending is not None
+    assert [(row.name, row.status) for row in state.pending] == [("model", "ambiguous")]
+
+
 def test_flying_firings_of_a_dead_writer_are_ambiguous(path: Path) -> None:
     flying = Pending(kind="firing", name="ink", status="in_flight", call_id="ink#1")
     run = opened(path, text([header(), Checkpoint(seq=0, state=State(step=0, pending=(flying,)))]))
