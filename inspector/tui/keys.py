@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
-from textual.widgets import Input
 
 Where = Literal["app", "run", "runs", "rows", "state", "viewer", "prompt"]
 
@@ -77,8 +76,8 @@ KEYS = (
     ),
     Key("view-all", "e", "unfold_all", "unfold everything", "viewer"),
     Key("view-find", "slash", "find", "find a text", "viewer", "find", "/"),
-    Key("view-on", "n", "find_again(1)", "the next place where it stands", "viewer", "next/before"),
-    Key("view-back", "N", "find_again(-1)", "the place before", "viewer", "next/before"),
+    Key("view-on", "n", "find_again(1)", "the next place where it stands", "viewer", "next"),
+    Key("view-back", "N", "find_again(-1)", "the place before", "viewer", "next"),
     Key("view-wrap", "w", "wrap", "break long lines, or let them run on", "viewer", "wrap"),
     Key("view-form", "t", "form", "as a tree or as text", "viewer", "tree/text"),
     Key("view-copy", "c", "copy", "copy to the terminal's clipboard", "viewer", "copy"),
@@ -86,9 +85,8 @@ KEYS = (
     Key("view-save", "s", "save", "save to a file", "viewer", "save"),
     Key("runs-find", "slash", "find", "show only runs whose line holds a text", "runs", "filter", "/"),
     Key("runs-problems", "p", "problems", "what is wrong with the source, and where", "runs", "problems"),
-    Key("help", "question_mark", "help", "all keys of where you are", "app", "all keys", "?"),
     Key("palette", "ctrl+p", "palette", "choose what to do from a list", "app", shown="Ctrl-P"),
-    Key("back", "q", "leave(False)", "go back; leave when there is nothing to go back to", "app"),
+    Key("back", "q", "leave(False)", "go back; leave when there is nothing to go back to", "app", "back"),
     Key(
         "undo",
         "escape",
@@ -97,6 +95,7 @@ KEYS = (
         "app",
         shown="Esc",
     ),
+    Key("help", "question_mark", "help", "all keys of where you are", "app", "all keys", "?"),
     Key("suspend", "ctrl+z", "suspend_process", "to the shell; fg comes back", "app", shown="Ctrl-Z"),
     Key("quit", "ctrl+c,ctrl+q", "quit", "leave", "app", shown="Ctrl-C"),
 )
@@ -132,7 +131,8 @@ def bindings(where: Where) -> list[BindingType]:
 
 def typing(node: DOMNode) -> bool:
     """Whether keys are text now: then only the keys of ALWAYS act."""
-    return isinstance(node.app.focused, Input)
+    # Named and not imported: no first paint has to wait for it.
+    return type(node.app.focused).__name__ == "Input"
 
 
 def shown(key: Key) -> str:

@@ -60,14 +60,18 @@ class Flow(Sequence[str]):
         return self.text[start:stop]
 
     def span(self, index: int) -> tuple[int, int]:
-        """Where row `index` begins and ends in the text, without the line's end. Raises IndexError."""
+        """Where row `index` begins and ends in the text, without the line's end or the space at which it is
+        broken. Raises IndexError."""
         if not 0 <= index < len(self):
             raise IndexError(index)
         if self._breaks is not None:
             start = self._breaks[index]
             line = bisect_right(self._starts, start) - 1
-            following = self._breaks[index + 1] if index + 1 < len(self._breaks) else len(self.text) + 1
-            return start, min(following, self._starts[line + 1] - 1)
+            end = self._starts[line + 1] - 1
+            following = self._breaks[index + 1] if index + 1 < len(self._breaks) else end + 1
+            if following <= end:
+                return start, following - (self.text[following - 1] == " ")
+            return start, end
         if not self._chunks:
             return self._starts[index], self._starts[index + 1] - 1
         line = bisect_right(self._ends, index)
@@ -88,7 +92,7 @@ class Flow(Sequence[str]):
 
 def breaks(line: str, width: int) -> Iterator[int]:
     """The offsets at which the rows of `line` begin: between words where a row has one, and never so that
-    a row is wider than `width` cells, but for the space it ends with."""
+    a row is wider than `width` cells, but for the space at which it is broken."""
     at = 0
     while True:
         yield at
@@ -97,8 +101,6 @@ def breaks(line: str, width: int) -> Iterator[int]:
             return
         space = line.rfind(" ", at + width // 2, end + 1)
         at = space + 1 if space >= 0 else end
-        if at >= len(line):
-            return
 
 
 def fitting(text: str, start: int, width: int) -> int:

@@ -115,9 +115,11 @@ def _texts(look: _Look, at: int, message: Message) -> tuple[list[str], int]:
     """The rows of a message's text that are shown, and how many of its characters are not."""
     text = message.text or ""
     most = ALL_ROWS if MessageFold(at) in look.toggled else ROWS
-    flow = Flow(text[: most * look.width], look.width, ascii=look.ascii)
-    shown = flow[: min(most, len(flow))]
-    if len(flow) > most or len(text) > most * look.width:
+    flow = Flow(text[: (most + 1) * look.width], look.width, ascii=look.ascii)
+    whole = len(text) <= (most + 1) * look.width
+    # One row more is shown as it is: that it is hidden would take a row too.
+    shown = flow[: most + (whole and len(flow) == most + 1)]
+    if len(flow) > len(shown) or not whole:
         end = flow.span(len(shown) - 1)[1]
         return shown, max(len(text) - end, 1)
     return shown, 0

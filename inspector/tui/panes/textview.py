@@ -51,7 +51,7 @@ class TextView(Sequence[Line]):
         text, found = self._flow.text, self.found
         if not found:
             return [Span(text[start:stop])]
-        spans = []
+        spans: list[Span] = []
         at = start
         hit = text.find(found, max(start - len(found) + 1, 0), stop + len(found) - 1)
         while 0 <= hit < stop and len(spans) < MOST_SPANS:
