@@ -80,6 +80,20 @@ def outline(kind: Value, data: object, load: Callable[[Value, object], Value]) -
     return found
 
 
+def channel(kind: Value, data: object, name: str, load: Callable[[Value, object], Value]) -> Value:
+    """What one channel of a checkpoint holds; None where it holds nothing."""
+    split = _SPLIT.get(kind) if isinstance(kind, str) else None
+    content = data.encode() if isinstance(data, str) else data
+    if split is not None and isinstance(content, bytes):
+        try:
+            values = {clean(key): part for key, part in split(memoryview(split(content)["channel_values"])).items()}
+            return load(kind, bytes(memoryview(values[name])))
+        except (msgspec.DecodeError, ValueError, KeyError, RecursionError, MemoryError):
+            pass
+    whole = frame(load(kind, data))
+    return whole.channels.get(name) if whole else None
+
+
 def send(value: Value) -> Send | None:
     """The token that a stored object stands for; None for anything else."""
     if not class_of(value).endswith(":Send"):

@@ -1,4 +1,4 @@
-"""The checkpoints of a thread as steps: which nodes ran to make each, and what is to run behind it.
+"""The checkpoints of a thread: which nodes ran to make each, and what is to run behind it.
 
 All of it comes from ids, metadata, writes and the bookkeeping; the values of a state are not built here.
 """
@@ -7,25 +7,23 @@ from array import array
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 
-from inspector.formats.readers.langgraph import messages
 from inspector.formats.readers.langgraph.frames import (
     INPUT,
     INTERRUPT,
     START,
     TASKS,
     Frame,
+    channel,
     frame,
-    internal,
     outline,
     target,
 )
 from inspector.formats.readers.langgraph.frames import send as send_of
+from inspector.formats.readers.langgraph.graph import sources
 from inspector.formats.readers.langgraph.serde import Reading
 from inspector.formats.readers.langgraph.store import Row, Store, Thread, Write
 from inspector.formats.readers.langgraph.taskids import identifier
 from inspector.formats.readers.langgraph.tasks import (
-    CONTROL,
-    NOTHING,
     NULL_TASK,
     Known,
     Tasks,
@@ -33,11 +31,9 @@ from inspector.formats.readers.langgraph.tasks import (
     path_node,
     triggers,
 )
-from inspector.model.run import Consumed, Problem, Produced, Step, StepKind
-from inspector.model.text import shorten
-from inspector.model.values import Value, preview
+from inspector.model.run import Problem
+from inspector.model.values import Value
 
-SUMMARY = 200
 KEPT = 512
 """Rows, frames and lists of writes that are kept."""
 
@@ -65,6 +61,10 @@ class History:
         """A checkpoint with all its values."""
         return self.reading(seq).load(*self.store.checkpoint(self._rows[seq - 1]))
 
+    def channel(self, seq: int, name: str) -> Value:
+        """What one channel of a checkpoint holds."""
+        return channel(*self.store.checkpoint(self._rows[seq - 1]), name, self.reading(seq).load)
+
     def value(self, seq: int, write: Write) -> Value:
         """What a write behind a checkpoint holds."""
         return self.reading(seq).load(write.kind, self.store.value(write))
@@ -85,35 +85,7 @@ class History:
 
     def holds(self, seq: int, sought: Sequence[bytes]) -> bool:
         """Whether one of these byte strings stands in a checkpoint or in what was written behind it."""
-        return any(self.store.holding(self._rows[seq - 1], text) for text in sought)
-
-    def step(self, seq: int) -> Step:
-        """A step of the timeline."""
-        row = self.row(seq)
-        source = row.metadata.get("source")
-        parent = self.parent(seq)
-        nodes = self.nodes(seq)
-        kind: StepKind = "node"
-        if source == "input":
-            kind, name, said = "input", "input", self._given(seq)
-        elif source == "update":
-            kind, name, said = "input", "update", self._updated(parent, seq)
-        elif source == "fork":
-            kind, name, said = "event", "fork", ""
-        else:
-            name, said = ", ".join(nodes) or self._named(row), self._said(parent)
-        number = row.metadata.get("step")
-        return Step(
-            seq=seq,
-            kind=kind,
-            name=shorten(name, SUMMARY),
-            status="done",
-            ended=row.time,
-            summary=shorten(self._branch(seq, parent) + said, SUMMARY),
-            trace_step=number if isinstance(number, int) else None,
-            consumed=self._consumed(parent) if source == "loop" else None,
-            produced=self._produced(parent) if source == "loop" else None,
-        )
+        return self.store.holding(self._rows[seq - 1], sought)
 
     def _row(self, seq: int) -> Row:
         found = self.store.row(self._rows[seq - 1], self.problems)
@@ -184,11 +156,11 @@ class History:
         """Names of nodes that the last checkpoint and what was written behind it mention."""
         last = self.frame(len(self))
         names = set(last.seen) if last else set()
-        channels = {*(last.versions if last else ()), *(write.channel for write in self.writes(len(self)))}
-        for channel in channels:
-            if channel.startswith("join:"):
-                names.update(channel.split(":", 1)[1].rpartition(":")[0].split("+"))
-            names.add(target(channel) or "")
+        told = {*(last.versions if last else ()), *(write.channel for write in self.writes(len(self)))}
+        for name in told:
+            if name.startswith("join:"):
+                names.update(sources(name))
+            names.add(target(name) or "")
         return sorted(names - {"", START, INPUT, INTERRUPT})
 
     @cached_property
@@ -234,93 +206,3 @@ class History:
         if before:
             found += [node for node in dict.fromkeys(send.node for send in before.sends) if node not in ran]
         return found
-
-    def _named(self, row: Row) -> str:
-        source = row.metadata.get("source")
-        return source if isinstance(source, str) and source != "loop" else "?"
-
-    def _branch(self, seq: int, parent: int | None) -> str:
-        """What to say where a step does not continue the one before it."""
-        row = self.row(seq)
-        if parent == seq - 1 or (seq == 1 and row.parent_id is None):
-            return ""
-        if parent is not None:
-            return f"branches off step {parent}: "
-        if row.parent_id is None:
-            return "without a checkpoint before it: "
-        return "the checkpoint before it is not in this file: "
-
-    def _updated(self, parent: int | None, seq: int) -> str:
-        """What somebody set by hand: newer versions say only which channels."""
-        told = self.row(seq).metadata.get("writes")
-        if isinstance(told, dict) and told:
-            return "; ".join(f"as {node}: {shown(value)}" for node, value in told.items())
-        now, before = self.frame(seq), self.frame(parent) if parent else None
-        if now is None or before is None:
-            return ""
-        changed = [name for name, version in now.versions.items() if before.versions.get(name) != version]
-        return ", ".join(name for name in changed if not internal(name))
-
-    def _given(self, seq: int) -> str:
-        made = self.frame(seq)
-        value = made.channels.get(START) if made else None
-        return "" if value is None else shown(value)
-
-    def _said(self, parent: int | None) -> str:
-        if parent is None:
-            return ""
-        parts = []
-        for write in self.writes(parent):
-            if write.channel in CONTROL or write.channel == NOTHING or internal(write.channel):
-                continue
-            node = path_node(write.path)
-            if write.channel == node:
-                continue
-            if write.data is None and write.size:
-                parts.append(f"{write.channel}: {write.size} bytes")
-            else:
-                value = Reading("", []).load(write.kind, write.data)
-                if value != write.channel:
-                    parts.append(f"{write.channel}: {shown(value)}")
-            if len(parts) == 20:
-                break
-        return "; ".join(parts)
-
-    def _consumed(self, parent: int | None) -> tuple[Consumed, ...] | None:
-        made = self.frame(parent) if parent else None
-        if made is None or not made.sends:
-            return None
-        nodes = dict.fromkeys(send.node for send in made.sends)
-        tokens = {node: tuple(send.argument for send in made.sends if send.node == node) for node in nodes}
-        return tuple(Consumed(queue=node, count=len(tokens[node]), tokens=tokens[node]) for node in nodes)
-
-    def _produced(self, parent: int | None) -> tuple[Produced, ...] | None:
-        if parent is None:
-            return None
-        sent = [
-            send
-            for write in self.writes(parent)
-            if write.channel == TASKS and (send := send_of(self.value(parent, write)))
-        ]
-        nodes = dict.fromkeys(send.node for send in sent)
-        return (
-            tuple(
-                Produced(queue=node, tokens=tuple(send.argument for send in sent if send.node == node))
-                for node in nodes
-            )
-            or None
-        )
-
-
-def shown(value: Value) -> str:
-    """A value in a summary: messages by what they say, anything else as it is."""
-    inner = value.get(messages.CHANNEL) if isinstance(value, dict) else None
-    items = inner if isinstance(inner, list) else value if isinstance(value, list) else [value]
-    parts = []
-    for item in items:
-        one = messages.message(item)
-        if one is None:
-            return preview(value, SUMMARY)
-        asked = ", ".join(f"{call.name}({preview(call.arguments, 60)})" for call in one.calls or ())
-        parts.append(f"{one.role}: " + " → ".join(part for part in (one.text, asked) if part))
-    return " | ".join(parts) or preview(value, SUMMARY)

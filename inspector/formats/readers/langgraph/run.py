@@ -2,33 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
 
-from inspector.formats.pairing import Pairing
-from inspector.formats.pairing import outline as pair_outline
 from inspector.formats.readers.langgraph import messages
-from inspector.formats.readers.langgraph.frames import (
-    INPUT,
-    INTERRUPT,
-    START,
-    Frame,
-    frame,
-    internal,
-    target,
-)
+from inspector.formats.readers.langgraph.graph import graph
 from inspector.formats.readers.langgraph.history import History
 from inspector.formats.readers.langgraph.pending import Work, requests
+from inspector.formats.readers.langgraph.state import Seen, look
+from inspector.formats.readers.langgraph.steps import step as step_of
 from inspector.formats.readers.langgraph.store import Store, Thread
 from inspector.formats.readers.langgraph.tasks import ERROR, UNKNOWN
 from inspector.formats.search import needles
 from inspector.model.run import (
     Definition,
-    Edge,
-    Graph,
-    Message,
-    Node,
     Problem,
-    Queue,
     RawRecord,
     Resume,
     Run,
@@ -40,21 +26,11 @@ from inspector.model.run import (
     Step,
     Tool,
 )
-from inspector.model.values import Value, tag, to_json
+from inspector.model.values import to_json
 
 FORMAT = "langgraph"
 STATES = 8
-CHAIN = 5000
-"""Checkpoints that are looked at for the last snapshot of a delta channel; LangGraph makes one at least so often."""
-SHOWN_WRITES = 100
 BATCH = 64
-
-
-class _Seen(NamedTuple):
-    """A state, and its messages as they are stored, for what is told beside their text."""
-
-    state: State
-    stored: Value
 
 
 class ThreadRun:
@@ -148,12 +124,12 @@ class ThreadRun:
         return Definition(
             tools=tuple(Tool(name=name) for name in names) or None,
             tools_known="called" if names else "none",
-            graph=_graph(self._history.frame(self._last)),
+            graph=graph(self._history.frame(self._last)),
             model=messages.model(seen.stored),
         )
 
     def steps(self, start: int, stop: int) -> Sequence[Step]:
-        return [self._history.step(seq) for seq in range(max(start, 1), min(stop, self._last + 1))]
+        return [step_of(self._history, seq) for seq in range(max(start, 1), min(stop, self._last + 1))]
 
     def raw(self, step: int) -> RawRecord | None:
         if not 1 <= step <= self._last:
@@ -184,7 +160,7 @@ class ThreadRun:
         order = range(min(start, self._last), 0, -1) if backward else range(max(start, 1), self._last + 1)
         sought = needles(text)
         for count, seq in enumerate(order, 1):
-            step = self._history.step(seq)
+            step = step_of(self._history, seq)
             if text in step.name or text in (step.summary or "") or self._history.holds(seq, sought):
                 yield seq
             if count % BATCH == 0:
@@ -214,79 +190,15 @@ class ThreadRun:
             return State(step=0)
         return self._look(step).state if 1 <= step <= self._last else None
 
-    def _seen(self, seq: int) -> "_Seen":
-        checkpoint = self._history.checkpoint(seq)
-        made = frame(checkpoint)
-        work = Work(self._history, seq)
-        if made is None:
-            if not (isinstance(checkpoint, dict) and checkpoint.get("$type") == "encrypted"):
-                self._note(seq, "is no checkpoint: its values cannot be shown")
-            return _Seen(State(step=seq, pending=tuple(work.pending(()))), [])
-        values = self._values(seq, made)
-        talk = messages.conversation(values, lambda text: self._note(seq, text))
-        said: Sequence[Message] | None = None
-        stored: Value = []
-        if talk is not None:
-            channel, said = talk
-            stored = values.pop(channel)
-            self._pair(seq, said)
-        state = State(
-            step=seq,
-            queues=self._queues(seq, made),
-            pending=tuple(work.pending(said or ())),
-            messages=said,
-            values=values,
-        )
-        return _Seen(state, stored)
+    def _seen(self, seq: int) -> Seen:
+        place = self._store.place(self._history.row(seq).id)
 
-    def _values(self, seq: int, made: Frame) -> dict[str, Value]:
-        """The channels of the graph's own state."""
-        found = {}
-        for channel, value in made.channels.items():
-            if internal(channel) or (value == channel and channel in made.seen):
-                continue
-            snapshot = isinstance(value, dict) and value.get("$type") == "snapshot"
-            found[channel] = value["value"] if snapshot else value
-        counters = self._history.row(seq).metadata.get("counters_since_delta_snapshot")
-        for channel in counters if isinstance(counters, dict) else ():
-            if channel not in made.channels and channel in made.versions:
-                found[channel] = self._delta(seq, channel)
-        return found
+        def note(message: str) -> None:
+            problem = Problem(severity="warning", where=place, message=message)
+            if problem not in self._problems:
+                self._problems.append(problem)
 
-    def _delta(self, seq: int, channel: str) -> Value:
-        """A channel of which only the changes since its last snapshot are stored; what they make of it is
-        known to the graph's own function."""
-        writes: list[tuple[int, Any]] = []
-        at, snapshot = self._history.parent(seq), None
-        for _ in range(CHAIN):
-            if at is None:
-                break
-            writes = [(at, write) for write in self._history.writes(at) if write.channel == channel] + writes
-            known = self._history.frame(at)
-            if known is not None and channel in known.channels:
-                snapshot = at
-                break
-            at = self._history.parent(at)
-        since = f"snapshot of step {snapshot}" if snapshot else "the start, there is no snapshot"
-        shown = [self._history.value(step, write) for step, write in writes[-SHOWN_WRITES:]]
-        base = {} if snapshot is None else {"snapshot": self._channel(snapshot, channel)}
-        return tag("delta", text=f"delta: {len(writes)} writes since {since}", **base, writes=shown)
-
-    def _channel(self, seq: int, channel: str) -> Value:
-        value = self._history.checkpoint(seq)["channel_values"][channel]
-        return value["value"] if isinstance(value, dict) and value.get("$type") == "snapshot" else value
-
-    def _queues(self, seq: int, made: Frame) -> tuple[Queue, ...]:
-        known = self._history.frame(seq) or made
-        tokens: dict[str, list[Value]] = {}
-        for send in known.sends:
-            tokens.setdefault(send.node, []).append(send.argument)
-        if START in made.channels:
-            tokens[START] = [made.channels[START]]
-        return tuple(
-            Queue(id=node, to=node, size=len(waiting), contents="complete", tokens=waiting)
-            for node, waiting in tokens.items()
-        )
+        return look(self._history, seq, note)
 
     def _error(self) -> RunError | None:
         work = Work(self._history, self._last)
@@ -296,37 +208,3 @@ class ThreadRun:
             where = None if task.node == UNKNOWN else (task.node,)
             return RunError(type=error.type, message=error.message, step=self._last, where=where)
         return RunError(step=self._last)
-
-    def _pair(self, seq: int, said: Sequence[Message]) -> None:
-        pairing = Pairing()
-        for number, one in enumerate(said):
-            for odd in pairing.add(number, *pair_outline(one)):
-                self._note(seq, f"message {odd.message + 1}: {odd}")
-
-    def _note(self, seq: int, message: str) -> None:
-        problem = Problem(severity="warning", where=self._store.place(self._history.row(seq).id), message=message)
-        if problem not in self._problems:
-            self._problems.append(problem)
-
-
-def _graph(known: Frame | None) -> Graph | None:
-    """The nodes that have left a trace: those that ran, and those that a channel triggers by its name."""
-    if known is None:
-        return None
-    named = {target(channel) for channel in (*known.versions, *known.channels)} | {send.node for send in known.sends}
-    names = sorted({name for name in (*known.seen, *named) if name and name not in (INPUT, INTERRUPT)})
-    edges = []
-    for channel in sorted(known.versions):
-        joined = target(channel)
-        if channel.startswith("join:") and joined:
-            sources = channel.split(":", 1)[1].rpartition(":")[0].split("+")
-            edges += [Edge(id=f"{channel}:{source}", from_=source, to=joined) for source in sources]
-    return Graph(
-        nodes=tuple(Node(id=name, kind=_kind(name)) for name in names), edges=tuple(edges) or None, complete=False
-    )
-
-
-def _kind(name: str) -> str | None:
-    """What a node's name says of it: middleware of an agent has nodes of its own."""
-    hook = name.rpartition(".")[2]
-    return "middleware" if hook in ("before_model", "after_model", "before_agent", "after_agent") else None

@@ -6,6 +6,7 @@ of a checkpoint's bytes, which are most of the file, only what is asked for is r
 
 import re
 from array import array
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -167,16 +168,13 @@ class Store:
         )
         return next((row for (row,) in found), None)
 
-    def holding(self, rowid: int, text: bytes) -> bool:
-        """Whether a checkpoint's bytes or metadata, or the values written behind it, hold a text."""
-        found = self.database.rows(
-            "SELECT instr(CAST(checkpoint AS BLOB), ?1) > 0 OR instr(CAST(metadata AS BLOB), ?1) > 0 "
-            "FROM checkpoints WHERE rowid = ?2",
-            (text, rowid),
-        )
-        if any(hit for (hit,) in found):
-            return True
-        return any(text in data for write in self.writes(rowid) if isinstance(data := self.value(write), bytes))
+    def holding(self, rowid: int, sought: Sequence[bytes]) -> bool:
+        """Whether one of some byte strings stands in a checkpoint, its metadata, or the values written behind
+        it."""
+        query = "SELECT CAST(metadata AS BLOB), checkpoint FROM checkpoints WHERE rowid = ?"
+        cells = [cell for row in self.database.rows(query, (rowid,)) for cell in row]
+        cells += [self.value(write) for write in self.writes(rowid)]
+        return any(text in cell for cell in cells if isinstance(cell, bytes) for text in sought)
 
     def _metadata(self, data: bytes, checkpoint_id: str, problems: list[Problem]) -> dict[str, Value]:
         place = Place(f"{self.place(checkpoint_id)} metadata")
