@@ -121,7 +121,10 @@ class LineFile:
     def damaged(self, line: bytes, offset: int, error: Exception) -> None:
         """Note that a line cannot be used."""
         reason = error.reason if isinstance(error, Damaged) else clean(str(error))
-        where = self._scan.place(offset).at(line, error.offset) if isinstance(error, Damaged) else None
+        text = line.rstrip()  # what breaks off does so on its own line
+        where = None
+        if isinstance(error, Damaged):
+            where = self._scan.place(offset).at(text, min(error.offset, len(text)))
         self.damage(offset, f"a damaged line: {reason}", where)
 
     def damage(self, offset: int, message: str, where: str | None = None, severity: Severity = "error") -> None:

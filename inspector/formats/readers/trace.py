@@ -201,7 +201,7 @@ def _refuse_later(probe: Probe) -> None:
 READER = Reader(
     name=NAME,
     what="trace files that this runner writes (JSON lines)",
-    driver="runner",
+    driver="agent, dataflow",
     claims=_claims,
     open=_open,
 )

@@ -1,0 +1,93 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import UnreadableError
+from inspector.formats import linefile, open_path
+from inspector.formats.readers.records import RecordsRun
+from tests.fuzz import fuzz
+
+LINES = [
+    {"type": "begin", "ts": "2026-11-29T10:00:00Z", "n": 1},
+    {"event": "work", "items": [1, 2.50, None]},
+    ["a", "list"],
+    {"n": 4},
+    "text",
+    17,
+]
+DATA = b"".join(json.dumps(line).encode() + b"\n" for line in LINES)
+
+
+def opened(path: Path, data: bytes) -> RecordsRun:
+    path.write_bytes(data)
+    run = open_path(str(path), "records").open()
+    assert isinstance(run, RecordsRun)
+    list(run.index())
+    return run
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.jsonl"
+
+
+def test_each_line_is_a_step(path: Path) -> None:
+    run = opened(path, DATA)
+    assert (run.source.format, run.run().status, run.run().steps) == ("unknown", "unknown", 6)
+    steps = run.steps(1, 7)
+    assert [step.name for step in steps] == ["begin", "work", "record", "record", "record", "record"]
+    assert (steps[0].started, steps[0].summary) == ("2026-11-29T10:00:00Z", '{"type": "begin", "n": 1}')
+    assert [step.status for step in steps] == ["unknown"] * 6
+    states = [run.state(seq) for seq in range(7)]
+    assert [state.values if state else None for state in states] == [
+        None,
+        *LINES[:2],
+        {"value": LINES[2]},
+        LINES[3],
+        {"value": "text"},
+        {"value": 17},
+    ]
+
+
+@pytest.mark.parametrize("limit", [0, linefile.CHECKED])
+def test_damage_and_blank_lines(path: Path, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linefile, "CHECKED", limit)
+    run = opened(path, b'{"n":1}\n\n{"n":2\n{"n":3}\r\nnothing\n{"n":4}')
+    assert [step.summary for step in run.steps(1, 9)] == ['{"n": 1}', '{"n": 3}', '{"n": 4}']
+    assert [problem.where.split(" ")[0] for problem in run.problems()] == ["log.jsonl:3", "log.jsonl:5"]
+
+
+def test_damage_that_shows_only_when_a_line_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linefile, "CHECKED", 0)
+    run = opened(path, b'{"n":1}\n{"n":}\n{"n":3}\n')
+    assert len(run) == 3
+    assert [(step.seq, step.summary) for step in run.steps(1, 9)] == [(1, '{"n": 1}'), (2, '{"n": 3}')]
+    assert len(run) == 2
+    assert [problem.where for problem in run.problems()] == ["log.jsonl:2 byte 13"]
+
+
+def test_it_never_claims_a_file(path: Path) -> None:
+    path.write_bytes(DATA)
+    with pytest.raises(UnreadableError):
+        open_path(str(path))
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"no json\n", b"\x00\xff" * 50])
+def test_what_is_no_json_lines(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    with pytest.raises(UnreadableError, match="no JSON lines"):
+        open_path(str(path), "records")
+
+
+def test_find_and_raw(path: Path) -> None:
+    run = opened(path, DATA)
+    assert [hit for hit in run.find("n", 1) if isinstance(hit, int)] == [1, 2, 4]
+    raw = run.raw(4)
+    assert raw is not None
+    assert (raw.text, raw.where.split(" ")[0]) == ('{"n": 4}', "log.jsonl:4")
+
+
+def test_damaged_copies(tmp_path: Path) -> None:
+    some, _ = fuzz(DATA, tmp_path, count=20, format="records")
+    assert some > 10
