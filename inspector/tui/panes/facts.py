@@ -1,6 +1,6 @@
 """What a snapshot says of each node and edge of the graph."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from inspector.model.run import Actor, PendingStatus
@@ -130,18 +130,19 @@ def _upwards(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
 
 
-def _matched(net: Nesting, rows: list[QueueRow]) -> list[tuple[int, QueueRow]]:
+def _matched(net: Nesting, rows: list[QueueRow]) -> Iterator[tuple[int, QueueRow]]:
     """Edges and the queues on them: of one id in one network, the first to the first."""
     by_name = {("/".join((*row.queue.scope, row.queue.id)), row.number): row for row in rows if not row.gone}
     seen: dict[str, int] = {}
-    found = []
+    done: set[int] = set()
     for scope, links in net.links.items():
         for link in links:
-            full = f"{scope}/{link.edge.id}" if scope else link.edge.id
-            for name in (full, link.edge.id):
+            if link.number in done:
+                continue
+            done.add(link.number)
+            for name in (link.edge.id, f"{scope}/{link.edge.id}"):
                 number = seen.get(name, 0)
                 if (name, number) in by_name:
                     seen[name] = number + 1
-                    found.append((link.number, by_name[name, number]))
+                    yield link.number, by_name[name, number]
                     break
-    return found

@@ -1,8 +1,8 @@
 """A graph as networks inside each other: which nodes stand in which, and which edges join two of one.
 
 Ids of nodes are paths joined by `/`. An edge belongs to the innermost network that holds both its ends, and
-joins what stands there: the node itself or the network it is in. An end that is no node of the graph is
-a boundary, drawn by its name.
+joins what stands there: the node itself or the network it is in. An end that is no node of the graph, or
+the network itself, is a boundary, drawn by its name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,14 +40,6 @@ class Nesting(NamedTuple):
     leaving: Mapping[str, Sequence[Link]]
     entering: Mapping[str, Sequence[Link]]
 
-    def all_inside(self, scope: str) -> Iterator[str]:
-        """Everything in a network, however deep."""
-        stack = [scope]
-        while stack:
-            for path in self.inside.get(stack.pop(), ()):
-                yield path
-                stack.append(path)
-
 
 @lru_cache(maxsize=4)
 def nesting(graph: Graph) -> Nesting:
@@ -60,14 +52,8 @@ def nesting(graph: Graph) -> Nesting:
         _place(path, nodes, inside)
     links: dict[str, list[Link]] = {}
     for number, edge in enumerate(graph.edges or ()):
-        prefix = edge.id.partition("-->")[0].rpartition("/")[0]
-        start, end = (_resolved(name, prefix, nodes) for name in (edge.from_, edge.to))
-        scope = _scope(start, end)
-        joined = [
-            _child(scope, path) or _boundary(scope, name, side, nodes, inside)
-            for path, name, side in ((start, edge.from_, "<"), (end, edge.to, ">"))
-        ]
-        links.setdefault(scope, []).append(Link(number, edge, *joined))
+        for scope, start, end in _ends(edge, nodes, inside):
+            links.setdefault(scope, []).append(Link(number, edge, start, end))
     leaving: dict[str, list[Link]] = {}
     entering: dict[str, list[Link]] = {}
     for link in chain.from_iterable(links.values()):
@@ -95,10 +81,31 @@ def _place(path: str, nodes: dict[str, Node | None], inside: dict[str, list[str]
         path = parent
 
 
+def _ends(edge: Edge, nodes: dict[str, Node | None], inside: dict[str, list[str]]) -> Iterator[tuple[str, str, str]]:
+    """Where an edge is seen: (network, what it joins there). First in the innermost network that holds both
+    ends; then in each network that it leads into or out of, from or to a boundary there."""
+    left, arrow, right = edge.id.partition("-->")
+    prefix = left.rpartition("/")[0]
+    start, end = _resolved(edge.from_, prefix, nodes), _resolved(edge.to, prefix, nodes)
+    scope = _scope(start, end)
+    one, other = _child(scope, start), _child(scope, end)
+    before, behind = (left, right) if arrow else (edge.from_ or "?", edge.to or "?")
+    yield (
+        scope,
+        one or _boundary(scope, before, "<", nodes, inside),
+        other or _boundary(scope, behind, ">", nodes, inside),
+    )
+    for path, child, name, side in ((start, one, behind, ">"), (end, other, before, "<")):
+        while path is not None and child is not None and child != path:
+            network, child = child, _child(child, path)
+            boundary = _boundary(network, name, side, nodes, inside)
+            yield (network, child or "", boundary) if side == ">" else (network, boundary, child or "")
+
+
 def _resolved(name: str | None, prefix: str, nodes: Mapping[str, Node | None]) -> str | None:
     """The node that an edge's end names, by itself or with a port behind a dot, maybe relative to the
     network that the edge's id begins with."""
-    for lead in (f"{prefix}/", "") if prefix else ("",):
+    for lead in ("", f"{prefix}/") if prefix else ("",):
         rest = name or ""
         while rest:
             if lead + rest in nodes:
@@ -108,30 +115,30 @@ def _resolved(name: str | None, prefix: str, nodes: Mapping[str, Node | None]) -
 
 
 def _scope(start: str | None, end: str | None) -> str:
-    """The innermost network that holds both ends."""
+    """The innermost network that holds both ends; a network is its own where the other end is inside it."""
     if start is None or end is None:
         return (start or end or "").rpartition("/")[0]
+    if start != end:
+        for outer, inner in ((start, end), (end, start)):
+            if inner.startswith(f"{outer}/"):
+                return outer
     one, other = start.split("/")[:-1], end.split("/")[:-1]
     common = 0
     while common < min(len(one), len(other)) and one[common] == other[common]:
         common += 1
-    # A network and a node inside it are joined where the network stands.
     return "/".join(one[:common])
 
 
 def _child(scope: str, path: str | None) -> str | None:
-    """The child of the network that is `path` or holds it."""
-    if path is None:
+    """The child of the network that is `path` or holds it; None for the network itself."""
+    if path is None or path == scope:
         return None
     depth = len(scope.split("/")) if scope else 0
     return "/".join(path.split("/")[: depth + 1])
 
 
-def _boundary(
-    scope: str, name: str | None, side: str, nodes: dict[str, Node | None], inside: dict[str, list[str]]
-) -> str:
-    label = (name or "?").rpartition("/")[2]
-    path = f"{BOUNDARY}{scope}{BOUNDARY}{side}{BOUNDARY}{label}"
+def _boundary(scope: str, name: str, side: str, nodes: dict[str, Node | None], inside: dict[str, list[str]]) -> str:
+    path = f"{BOUNDARY}{scope}{BOUNDARY}{side}{BOUNDARY}{name.rpartition('/')[2]}"
     if path not in nodes:
         nodes[path] = None
         inside.setdefault(scope, []).append(path)

@@ -149,6 +149,37 @@ def test_nodes_that_only_ids_name_and_ends_that_are_no_nodes() -> None:
     assert set(alone.nodes) == {"a", "b"}
 
 
+def test_an_edge_between_a_network_and_its_inside_is_a_boundary_there() -> None:
+    nodes = (Node(id="line"), Node(id="line/press"))
+    edges = (
+        Edge(id="line/WF.Job-->press.Job", from_="line", to="line/press"),
+        Edge(id="line/press.Page-->WF.Page", from_="line/press", to="line"),
+    )
+    net = nesting(Graph(nodes=nodes, edges=edges))
+    assert [(short(link.start), short(link.end)) for link in net.links["line"]] == [
+        ("WF.Job", "press"),
+        ("press", "WF.Page"),
+    ]
+    assert "" not in net.links
+
+
+def test_an_edge_into_a_network_is_seen_outside_and_inside() -> None:
+    nodes = (Node(id="desk"), Node(id="line/deep/press"), Node(id="binder"))
+    edges = (
+        Edge(id="desk.Job-->line/deep/press.Job", from_="desk", to="line/deep/press"),
+        Edge(id="line/deep/press.Page-->binder.Page", from_="line/deep/press.Page", to="binder.Page"),
+    )
+    net = nesting(Graph(nodes=nodes, edges=edges))
+    assert {scope: [(short(link.start), short(link.end)) for link in links] for scope, links in net.links.items()} == {
+        "": [("desk", "line"), ("line", "binder")],
+        "line": [("desk.Job", "deep"), ("deep", "binder.Page")],
+        "line/deep": [("desk.Job", "press"), ("press", "binder.Page")],
+    }
+    queue = Queue(id="desk.Job-->line/deep/press.Job", size=5, contents="size")
+    lines = shown(graph.lines(at(Graph(nodes=nodes, edges=edges), queues=(queue,)), 80))
+    assert sum("│5" in line for line in lines) == 3
+
+
 def test_what_is_not_recorded_is_said() -> None:
     assert shown(graph.lines(snapshot(), 80)) == ["this file does not record a graph"]
     assert shown(graph.lines(at(Graph(nodes=(), edges=())), 80)) == ["the graph is empty"]
