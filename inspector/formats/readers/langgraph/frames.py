@@ -54,10 +54,28 @@ def frame(checkpoint: Value) -> Frame | None:
     return Frame(
         version=checkpoint.get("v"),
         channels=channels,
-        versions=versions if isinstance(versions, dict) else {},
-        seen={node: marks for node, marks in seen.items() if isinstance(marks, dict)} if isinstance(seen, dict) else {},
-        sends=tuple(filter(None, map(send, tokens if isinstance(tokens, list) else ()))),
+        versions=_marks(versions) or {},
+        seen={
+            node: marks
+            for node, told in (seen if isinstance(seen, dict) else {}).items()
+            if (marks := _marks(told)) is not None
+        },
+        sends=tuple(filter(None, map(send, listed(tokens) or ()))),
     )
+
+
+def _marks(versions: Value) -> dict[str, Value] | None:
+    """Versions by channel. A version is a number or a text that begins with one; anything else is none."""
+    if not isinstance(versions, dict):
+        return None
+    return {name: version for name, version in versions.items() if isinstance(version, str | int | float)}
+
+
+def listed(value: Value) -> list[Value] | None:
+    """The items of a list, also where it is stored as a tuple or set; None for anything else."""
+    if isinstance(value, dict) and value.get("$type") in ("tuple", "set", "frozenset", "deque"):
+        value = value.get("items")
+    return value if isinstance(value, list) else None
 
 
 def outline(kind: Value, data: object, load: Callable[[Value, object], Value]) -> Value:
@@ -98,9 +116,10 @@ def send(value: Value) -> Send | None:
     """The token that a stored object stands for; None for anything else."""
     if not class_of(value).endswith(":Send"):
         return None
-    state = value["state"]
-    if isinstance(state, list) and len(state) >= 2:
-        node, argument = state[0], state[1]
+    state = value.get("state")
+    parts = listed(state)
+    if parts is not None and len(parts) >= 2:
+        node, argument = parts[0], parts[1]
     elif isinstance(state, dict):
         node, argument = state.get("node"), state.get("arg")
     else:
@@ -133,25 +152,25 @@ def internal(channel: str) -> bool:
 def fired(channel: str, value: Value) -> bool:
     """Whether a trigger that holds something is set off: a join only when all have arrived, a deferred node
     only when all else is done."""
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool):
-        if not value[1]:
+    parts = listed(value)
+    if parts is not None and len(parts) == 2 and isinstance(parts[1], bool):
+        if not parts[1]:
             return False
-        value = value[0]
+        value = parts[0]
     if not channel.startswith("join:"):
         return True
-    arrived = value.get("items") if isinstance(value, dict) else value
+    arrived = listed(value)
     awaited = channel.split(":", 1)[1].rpartition(":")[0]
-    return isinstance(arrived, list) and len(arrived) == awaited.count("+") + 1
+    return arrived is not None and len(arrived) == awaited.count("+") + 1
 
 
 def newer(version: Value, seen: Value) -> bool:
     """Whether a channel's version is one that has not been seen; None stands for none."""
     if version is None or seen is None:
         return seen is None
-    try:
-        return bool(version > seen)
-    except TypeError:
+    if isinstance(version, str) or isinstance(seen, str):
         return str(version) > str(seen)
+    return bool(version > seen)
 
 
 def _wanted(name: str, part: msgspec.Raw) -> bool:

@@ -1,16 +1,21 @@
 """What a LangGraph store tells of the graph: the nodes that have left a trace."""
 
+from collections.abc import Sequence
+
 from inspector.formats.readers.langgraph.frames import INPUT, INTERRUPT, Frame, target
+from inspector.formats.readers.langgraph.tasks import UNKNOWN
 from inspector.model.run import Edge, Graph, Node
 
 _HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
 
 
-def graph(known: Frame | None) -> Graph | None:
-    """The nodes that ran, and those that a channel triggers by its name; None where nothing can be read."""
+def graph(known: Frame | None, following: Sequence[str]) -> Graph | None:
+    """The nodes that ran, those that a channel triggers by its name, and those that are `following`; None
+    where nothing can be read."""
     if known is None:
         return None
-    named = {target(channel) for channel in (*known.versions, *known.channels)} | {send.node for send in known.sends}
+    named: set[str | None] = {node for node in following if node != UNKNOWN}
+    named |= {target(channel) for channel in (*known.versions, *known.channels)} | {send.node for send in known.sends}
     names = sorted({name for name in (*known.seen, *named) if name and name not in (INPUT, INTERRUPT)})
     edges = []
     for channel in sorted(known.versions):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from inspector.formats.jsontext import Damaged, Place, parse
+from inspector.formats.readers.langgraph.frames import listed
 from inspector.formats.symbols import class_of
 from inspector.model.run import Call, Message, Usage
 from inspector.model.text import shorten
@@ -57,8 +58,9 @@ def fields(value: Value) -> dict[str, Value] | None:
 
 def message(value: Value, note: Note = _silent) -> Message | None:
     """A stored message, as an object, a dict or a pair of role and text; None for anything else."""
-    if isinstance(value, list) and len(value) == 2 and value[0] in ROLES and isinstance(value[1], str):
-        return Message(role=ROLES[value[0]], text=value[1])
+    pair = listed(value)
+    if pair is not None and len(pair) == 2 and all(isinstance(part, str) for part in pair) and pair[0] in ROLES:
+        return Message(role=ROLES[pair[0]], text=pair[1])
     found = fields(value)
     if found is None:
         return None
@@ -127,7 +129,7 @@ def _parsed(text: str, note: Note) -> Value:
 def results(value: Value) -> dict[str, Value]:
     """The tool results in a value that a node wrote, by call id."""
     found = {}
-    for item in value if isinstance(value, list) else [value]:
+    for item in listed(value) or [value]:
         one = message(item)
         if one is not None and one.role == "tool" and one.call_id is not None:
             found[one.call_id] = one.text

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from inspector.formats.readers.langgraph import messages
-from inspector.formats.readers.langgraph.frames import INTERRUPT
+from inspector.formats.readers.langgraph.frames import INTERRUPT, internal, listed
 from inspector.formats.readers.langgraph.history import History
 from inspector.formats.readers.langgraph.tasks import CONTROL, ERROR, NOTHING, RESUME, RETURN, UNKNOWN, Task
 from inspector.formats.symbols import class_of
 from inspector.model.run import Call, Message, Pending, PendingStatus, RunError
-from inspector.model.values import Value, preview
+from inspector.model.values import Value, preview, to_json
 
 DOUBT = "whether it was started is not recorded: a pause before it and a crash in it look alike"
 _ERROR = re.compile(r"([A-Za-z_][\w.]*)\((.*)\)", re.DOTALL)
@@ -50,13 +50,10 @@ class Work:
         own = task.written(RESUME)
         resumed = self.found.resumed
         fresh = self._history.value(self._seq, resumed) if resumed else None
-        late = resumed is not None and (own is None or not given or given[-1] != fresh)
+        late = resumed is not None and (own is None or not given or not _same(given[-1], fresh))
         done = task.finished or not self.leaf or late
         answer = fresh if late else given[-1] if given and done else None
-        return [
-            Question(*_asked(item), answered=done, resume=answer)
-            for item in (value if isinstance(value, list) else [value])
-        ]
+        return [Question(*_asked(item), answered=done, resume=answer) for item in listed(value) or [value]]
 
     def error(self, task: Task) -> RunError | None:
         """Why a task failed, as its `repr` says."""
@@ -124,14 +121,14 @@ class Work:
     def _written(self, task: Task) -> Value:
         found: dict[str, list[Value]] = {}
         for write in task.writes:
-            if write.channel not in CONTROL and write.channel != NOTHING:
+            if write.channel not in CONTROL and write.channel != NOTHING and not internal(write.channel):
                 found.setdefault(write.channel, []).append(self._history.value(self._seq, write))
         return {channel: values[0] if len(values) == 1 else values for channel, values in found.items()}
 
     def _answers(self, task: Task) -> list[Value]:
         own = task.written(RESUME)
         value = self._history.value(self._seq, own) if own else None
-        return value if isinstance(value, list) else [] if value is None else [value]
+        return listed(value) or ([] if value is None else [value])
 
     def _calls(self, calls: Sequence[Call]) -> Iterator[Pending]:
         if not calls:
@@ -187,19 +184,18 @@ class Work:
 
 def requests(value: Value) -> list[Value]:
     """The tool calls that a question is about, where it is one for approval."""
-    items = value if isinstance(value, list) else [value]
     found: list[Value] = []
-    for item in items:
-        listed = item.get("action_requests") if isinstance(item, dict) else None
+    for item in listed(value) or [value]:
+        several = item.get("action_requests") if isinstance(item, dict) else None
         single = item.get("action_request") if isinstance(item, dict) else None
-        found += listed if isinstance(listed, list) else [single] if isinstance(single, dict) else []
+        found += listed(several) or ([single] if isinstance(single, dict) else [])
     return [request for request in found if isinstance(request, dict)]
 
 
 def failure(value: Value) -> RunError:
     """What a stored error says: type and message where its `repr` is that simple, else all of it."""
     if class_of(value):
-        return RunError(type=class_of(value).rpartition(":")[2], message=preview(value["state"], 2000))
+        return RunError(type=class_of(value).rpartition(":")[2], message=preview(value.get("state"), 2000))
     text = value if isinstance(value, str) else preview(value, 2000)
     match = _ERROR.fullmatch(text)
     if match is None:
@@ -225,9 +221,8 @@ def _asked(item: Value) -> tuple[str | None, Value]:
 
 def _call_ids(argument: Value) -> list[str]:
     """The ids of the tool calls that a token carries."""
-    items = argument if isinstance(argument, list) else [argument]
     found = []
-    for item in items:
+    for item in listed(argument) or [argument]:
         call = item.get("tool_call", item) if isinstance(item, dict) else None
         call_id = call.get("id") if isinstance(call, dict) and "name" in call else None
         if isinstance(call_id, str):
@@ -238,5 +233,10 @@ def _call_ids(argument: Value) -> list[str]:
 def _request(asked: Sequence[Value], call: Call) -> Value:
     """The request that is about a call: by name and arguments, else by name."""
     named = [request for request in asked if (request.get("name") or request.get("action")) == call.name]
-    same = [request for request in named if request.get("args", request.get("arguments")) == call.arguments]
+    same = [request for request in named if _same(request.get("args", request.get("arguments")), call.arguments)]
     return next(iter(same or named), None)
+
+
+def _same(one: Value, other: Value) -> bool:
+    """Whether two values are equal, however deep they are."""
+    return to_json(one) == to_json(other)

@@ -124,7 +124,7 @@ class ThreadRun:
         return Definition(
             tools=tuple(Tool(name=name) for name in names) or None,
             tools_known="called" if names else "none",
-            graph=graph(self._history.frame(self._last)),
+            graph=graph(self._history.frame(self._last), [task.node for task in self._history.tasks(self._last).tasks]),
             model=messages.model(seen.stored),
         )
 

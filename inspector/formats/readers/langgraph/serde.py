@@ -12,7 +12,8 @@ from inspector.formats import symbols
 from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.msgpackdata import unpack
 from inspector.formats.msgpackfast import Extension
-from inspector.model.run import Problem
+from inspector.formats.pickledata import read_pickle
+from inspector.model.run import Problem, Severity
 from inspector.model.values import Value, preview, tag
 
 SHOWN = 4096
@@ -62,8 +63,10 @@ class Reading:
         return _postorder(value, self._constructor)
 
     def _pickle(self, content: bytes) -> Value:
-        self._note("warning", "a pickle: its bytes are shown, it is not loaded")
-        return tag("pickle", **_head(content))
+        found = read_pickle(content)
+        for problem in found.problems(self._where):
+            self._add(problem)
+        return found.value
 
     def _constructor(self, value: dict[str, Value]) -> Value:
         """What a JSON constructor of LangChain stands for; any other dict stays."""
@@ -114,8 +117,10 @@ class Reading:
                 f"{preview(arguments, 80)} when it loads this; here it is only data",
             )
 
-    def _note(self, severity: Any, message: str) -> None:
-        problem = Problem(severity=severity, where=self._where, message=message)
+    def _note(self, severity: Severity, message: str) -> None:
+        self._add(Problem(severity=severity, where=self._where, message=message))
+
+    def _add(self, problem: Problem) -> None:
         if problem not in self._problems:
             self._problems.append(problem)
 

@@ -94,7 +94,9 @@ def _said(history: History, parent: int | None) -> str:
     for write in history.writes(parent) if parent else ():
         if write.channel in CONTROL or write.channel == NOTHING or internal(write.channel):
             continue
-        if write.data is None and write.size:
+        if isinstance(write.kind, str) and "+" in write.kind:
+            parts.append(f"{write.channel}: encrypted")
+        elif write.data is None and write.size:
             parts.append(f"{write.channel}: {write.size} bytes")
         else:
             # What is wrong with a value is said when the state behind it is looked at.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from inspector.formats.readers.langgraph.frames import INPUT, INTERRUPT, START, Frame, fired, newer, target
+from inspector.formats.readers.langgraph.frames import INPUT, INTERRUPT, START, Frame, fired, listed, newer, target
 from inspector.formats.readers.langgraph.store import Write
 from inspector.formats.readers.langgraph.taskids import PULL, PUSH, Identify
 from inspector.formats.symbols import class_of
@@ -156,10 +156,10 @@ def _said_by(written: Sequence[Write], frame: Frame | None, known: Known) -> str
                 return write.channel
         elif write.channel == INTERRUPT:
             value = known.load(write)
-            for item in value if isinstance(value, list) else [value]:
-                state = item["state"] if class_of(item) else None
+            for item in listed(value) or [value]:
+                state = item.get("state") if class_of(item) else None
                 places = state.get("ns") if isinstance(state, dict) else None
-                for place in places if isinstance(places, list) else ():
+                for place in listed(places) or ():
                     if isinstance(place, str) and place.endswith(f":{write.task}"):
                         return place.rpartition(":")[0]
     return None
