@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from inspector.runner.leg import Retries as Retries
     from inspector.runner.leg import Telemetry as Telemetry
     from inspector.runner.machine import AgentRun as AgentRun
+    from inspector.runner.mcp import MCPServer as MCPServer
     from inspector.runner.memory import FileMemory as FileMemory
     from inspector.runner.memory import InMemory as InMemory
     from inspector.runner.memory import Memory as Memory
@@ -59,6 +60,43 @@ if TYPE_CHECKING:
     from inspector.runner.tools import ToolError as ToolError
     from inspector.runner.tools import ToolRefused as ToolRefused
     from inspector.runner.tools import tool as tool
+
+__all__ = [
+    "Agent",
+    "AgentRun",
+    "Call",
+    "Control",
+    "FileMemory",
+    "Hook",
+    "InMemory",
+    "MCPServer",
+    "Media",
+    "Memory",
+    "Message",
+    "Model",
+    "ModelError",
+    "ModelRequest",
+    "ModelTurn",
+    "PendingCall",
+    "Reasoning",
+    "RequestError",
+    "Result",
+    "ResumeRefused",
+    "Retries",
+    "RunClosed",
+    "RunFailed",
+    "RunResult",
+    "RunnerError",
+    "ScriptedModel",
+    "Telemetry",
+    "Text",
+    "ToolContext",
+    "ToolError",
+    "ToolRefused",
+    "Usage",
+    "openai_model",
+    "tool",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -290,7 +290,6 @@ async def perform(leg: Leg, effect: Effect) -> None:
     else:
         assert isinstance(effect, ResolveCall)
         await modelstep.resolve(leg, effect)
-    leg.keep_scratch()
 
 
 def _result(

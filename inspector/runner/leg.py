@@ -102,7 +102,7 @@ class Leg:
         """The tools of the turn under way; None until this process has prepared one."""
         self.batch_started: str | None = None
         self._scratch = to_json(run.data.scratch) if run.data.scratch else ""
-        self._digests: dict[int, tuple[Message, str]] = {}
+        self._chain: list[tuple[Message, str]] = []
 
     @property
     def data(self) -> RunData:
@@ -116,11 +116,13 @@ class Leg:
 
     def tell(self, event: AnyEvent) -> None:
         """Tell the machine something that is no operation, and write it down first."""
+        self.keep_scratch()
         self.recorder.move(event)
         self.run.send(event)
 
     def keep_scratch(self) -> None:
-        """Write down what hooks and tools put into the scratchpad."""
+        """Write down what hooks and tools put into the scratchpad. It goes before what the machine is told
+        next, so that a hook that is not heard again has left its mark."""
         if self.recorder.journal is None or not (self.data.scratch or self._scratch):
             return
         text = to_json(self.data.scratch)
@@ -153,13 +155,20 @@ class Leg:
         }
 
     def request_digest(self, request: ModelRequest) -> str:
-        """The digest of a request, from those of its messages: each message is looked at once."""
-        for message in request.messages:
-            if id(message) not in self._digests:
-                self._digests[id(message)] = (message, view.digest(msgspec.to_builtins(message, enc_hook=_kept)))
+        """The digest of a request. Its messages are a chain of digests, so that each message is looked at
+        once, however long the conversation becomes."""
+        chain, known = "", 0
+        for known, (message, link) in enumerate(self._chain, 1):
+            if known > len(request.messages) or request.messages[known - 1] is not message:
+                del self._chain[known - 1 :]
+                break
+            chain = link
+        for message in request.messages[len(self._chain) :]:
+            chain = view.digest([chain, msgspec.to_builtins(message, enc_hook=_kept)])
+            self._chain.append((message, chain))
         return view.digest(
             {
-                "messages": [self._digests[id(message)][1] for message in request.messages],
+                "messages": chain,
                 "tools": [tool.digest or tool.name for tool in request.tools],
                 "instructions": request.instructions,
                 "choice": request.choice if not isinstance(request.choice, tuple) else list(request.choice),

@@ -145,6 +145,7 @@ async def _tried(leg: Leg, prepared: Prepared, attempt: int) -> bool:
     if recorder.journal is not None:
         operation = msgspec.structs.replace(operation, digest=leg.request_digest(prepared.request))
     started = recorder.clock()
+    leg.keep_scratch()
     recorder.operation(operation, "planned")
     recorder.operation(operation, "started", event=prepared.begin)
     run.send(prepared.begin)

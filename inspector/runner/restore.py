@@ -60,8 +60,10 @@ def load(path: str, step: int | None = None) -> Restored:
         if data.lstrip()[:10] == b'{"record":':
             return _trace(path, data, step)
         return _document(path, data, step)
-    except RunnerError as error:
-        raise UnreadableError(path, str(error)) from error
+    except (ResumeRefused, UnreadableError):
+        raise
+    except (RunnerError, ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError) as error:
+        raise UnreadableError(path, f"is damaged: {error}") from error
 
 
 def _document(path: str, data: bytes, step: int | None) -> Restored:

@@ -109,6 +109,7 @@ async def _one(leg: Leg, call: ToRun, tool: AnyTool | None) -> Ran:
     if action.kind == "skip":
         return await _finish(leg, call, arguments, Came(action.value, "skipped"), None)
     operation = _operation(leg, call, tool)
+    leg.keep_scratch()
     leg.recorder.operation(operation, "started", durable=True)
     leg.run.send(Start(call.internal_id))
     leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="started", step=operation.seq)
@@ -163,6 +164,7 @@ async def _finish(leg: Leg, call: ToRun, arguments: Value, came: Came, operation
     else:
         failed = came.outcome == "error"
         error = RunError(type=came.kind, message=str(came.value)) if failed else None
+        leg.keep_scratch()
         leg.recorder.operation(
             operation,
             "failed" if failed else "succeeded",

@@ -1,0 +1,139 @@
+"""A process that runs the world's program and kills itself at a write of its journal. Run by `test_crash`:
+
+    python -m tests.runner.crash FOLDER SCRIPT
+
+For each place where it may die, a child is forked from a process that has done nothing yet. It is killed
+just before a write, or in the middle of it. Then another fresh child resumes from the file, as often as it
+takes, and a line of JSON says what came of it.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from functools import partial
+from typing import Any
+
+from inspector.errors import UnreadableError
+from inspector.journal import TraceFile
+from inspector.model.records import JournalRecord
+from inspector.model.values import to_json
+from inspector.runner.errors import ResumeRefused
+from inspector.runner.restore import load
+from tests.runner.world import World, decided, told
+
+
+class Deadly(TraceFile):
+    """A trace that ends its process at write number `at` (from 0), before it or in the middle of it."""
+
+    def __init__(self, path: str, at: int, torn: bool) -> None:
+        super().__init__(path)
+        self.at, self.torn, self.count = at, torn, 0
+
+    def append(self, record: JournalRecord, *, durable: bool = False) -> None:
+        if self.count == self.at:
+            if self.torn:
+                line = to_json(record).encode()
+                os.write(self._fd, line[: len(line) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.count += 1
+        super().append(record)  # a kill loses nothing that was written; only a loss of power would
+
+
+def world(folder: str, script: Any) -> World:
+    """The world whose effects go to a file that outlives the process."""
+    log = os.open(os.path.join(folder, "effects"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def note(kind: str, word: str) -> None:
+        if kind in ("look", "pay", "ask", "broken", "append"):
+            os.write(log, f"{kind} {word}\n".encode())
+
+    return World(folder, script, note)
+
+
+def effects(folder: str) -> list[str]:
+    """What was done, in all processes."""
+    with open(os.path.join(folder, "effects")) as file:
+        return file.read().split("\n")[:-1]
+
+
+async def first(folder: str, script: Any, at: int, torn: bool) -> None:
+    """The leg that dies."""
+    journal = Deadly(os.path.join(folder, "0.jsonl"), at, torn)
+    asked = world(folder, script).agent().prompt("go").conversation("talk").id("run")
+    result = await asked.run(journal=journal)
+    print(json.dumps({"status": result.status, "writes": journal.count, "told": told(result.run)}))
+
+
+async def rest(folder: str, script: Any) -> dict[str, Any]:
+    """The legs after it, each from the file of the one before."""
+    trace, legs = os.path.join(folder, "0.jsonl"), 0
+    while True:
+        try:
+            saved = load(trace)
+        except (ResumeRefused, UnreadableError) as error:
+            return {"status": "nothing", "code": getattr(error, "code", "not_resumable"), "effects": effects(folder)}
+        asked = world(folder, script).agent().resume(trace)
+        done = {line.split(" ", 1)[1] for line in effects(folder)}
+        decided(asked, saved.run, done.__contains__, approve=True)
+        if saved.model_in_flight:
+            asked.accept("model_in_flight")
+        legs += 1
+        path = os.path.join(folder, f"{legs}.jsonl")
+        result = await asked.run(journal=Deadly(path, -1, torn=False))
+        if result.status not in ("suspended", "interrupted"):
+            error = result.error.message if result.error else None
+            return {"status": result.status, "told": told(result.run), "effects": effects(folder), "error": error}
+        trace = path
+
+
+def _first(*given: Any) -> None:
+    asyncio.run(first(*given))
+
+
+def _rest(*given: Any) -> None:
+    print(json.dumps(asyncio.run(rest(*given))))
+
+
+def forked(work: Any) -> tuple[int, str]:
+    """(how a child ended, what it printed)."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(into, 1)
+        os.close(out)
+        try:
+            work()
+            sys.stdout.flush()
+            os._exit(0)
+        except BaseException as error:
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            os._exit(1)
+    os.close(into)
+    with os.fdopen(out) as file:
+        text = file.read()
+    return os.waitpid(pid, 0)[1], text
+
+
+def main(folder: str, script: Any) -> None:
+    """Every place, one after another, until a child lives through."""
+    at = 0
+    while True:
+        for torn in (False, True) if at % 4 == 0 or "RUNINSPECT_FUZZ" in os.environ else (False,):
+            inner = os.path.join(folder, f"{at}-{torn}")
+            os.makedirs(inner)
+            os.environ.update(XDG_STATE_HOME=inner, XDG_DATA_HOME=inner)
+            status, text = forked(partial(_first, inner, script, at, torn))
+            if status == 0:
+                print(json.dumps({"clean": json.loads(text), "effects": effects(inner)}))
+                return
+            assert os.WTERMSIG(status) == signal.SIGKILL, status
+            status, text = forked(partial(_rest, inner, script))
+            assert status == 0, f"the resume after a kill at write {at} ended with {status}"
+            print(json.dumps({"at": at, "torn": torn, **json.loads(text)}), flush=True)
+        at += 1
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], json.loads(sys.argv[2]))
