@@ -54,14 +54,14 @@ class Drawing(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def drawing(graph: Graph, opened: frozenset[str], labelled: bool) -> Drawing:
-    """The drawing of a graph with these networks open and room for sizes on the edges if they are
-    `labelled`. Raises TooLarge."""
+def drawing(graph: Graph, opened: frozenset[str], labelled: bool, roomy: bool) -> Drawing:
+    """The drawing of a graph with these networks open; with room for sizes on the edges if they are
+    `labelled`, and in nodes that no edge leads to if it is `roomy`. Raises TooLarge."""
     net = nesting(graph)
     scopes = _scopes(net, opened)
     layouts: dict[str, Layout] = {}
     for scope in reversed(scopes):
-        layouts[scope] = _layout(net, scope, layouts, labelled)
+        layouts[scope] = _layout(net, scope, layouts, labelled, roomy)
     boxes: list[Box] = []
     ways: list[Way] = []
     origins = {"": (0, 0)}
@@ -109,20 +109,21 @@ def _scopes(net: Nesting, opened: frozenset[str]) -> list[str]:
     return found
 
 
-def _layout(net: Nesting, scope: str, layouts: dict[str, Layout], labelled: bool) -> Layout:
+def _layout(net: Nesting, scope: str, layouts: dict[str, Layout], labelled: bool, roomy: bool) -> Layout:
     paths = net.inside.get(scope, ())
     links = net.links.get(scope, ())
     loops = {link.start for link in links if link.loop}
     numbers = {path: number for number, path in enumerate(paths)}
-    sizes = [_size(net, path, path in loops, layouts.get(path)) for path in paths]
+    wide = {path for path in paths if path in loops or (roomy and path not in net.entering)}
+    sizes = [_size(net, path, path in wide, layouts.get(path)) for path in paths]
     edges = [(numbers[link.start], numbers[link.end]) for link in links]
     return layout(sizes, edges, LABEL if labelled else 0)
 
 
-def _size(net: Nesting, path: str, loops: bool, inner: Layout | None) -> tuple[int, int]:
-    name = min(cell_len(short(path)), MOST_CELLS) + (LABEL + 2 if loops else 0) + (path in net.inside)
+def _size(net: Nesting, path: str, wide: bool, inner: Layout | None) -> tuple[int, int]:
+    name = min(cell_len(short(path)), MOST_CELLS) + (LABEL + 3 if wide else 0) + (path in net.inside)
     if path.startswith(BOUNDARY):
-        return max(name, 1), 1
+        return max(min(cell_len(short(path)), MOST_CELLS), 1), 1
     if inner is None:
         return name + 6, 3
     return max(inner.width + 4, name + 8), inner.height + 2

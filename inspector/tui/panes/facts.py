@@ -49,9 +49,16 @@ class Facts:
         self.actors: Mapping[str, Actor] = {
             "/".join((*actor.scope, actor.id)): actor for actor in (state.actors if state else None) or ()
         }
-        self.queues: Mapping[int, QueueRow] = {}
-        if state is not None and state.queues is not None:
-            self.queues = dict(_matched(net, queue_rows(state, snapshot.before, step)))
+        rows = queue_rows(state, snapshot.before, step) if state is not None else []
+        self.queues: Mapping[int, QueueRow] = dict(_matched(net, rows))
+        """The queue on an edge."""
+        self.waiting: Mapping[str, QueueRow] = dict(_waiting(net, rows))
+        """The queue that leads to a node on no edge that is known."""
+
+    def marks(self) -> list[Mark]:
+        """All marks that there are, each once."""
+        found = [self.mark(path) for path in (*self._here, *self._pending)]
+        return list(dict.fromkeys(found))
 
     def mark(self, path: str) -> Mark:
         """The step was here, or something is pending here."""
@@ -73,6 +80,8 @@ class Facts:
         if actor:
             known = shallow(actor)
             found |= {name: value for name, value in known.items() if name not in ("id", "scope")}
+        if path in self.waiting:
+            found["queue"] = _contents(self.waiting[path])
         found["in"] = [self._edge(link) for link in self._net.entering.get(path, ())]
         found["out"] = [self._edge(link) for link in self._net.leaving.get(path, ())]
         return Opens(path, found)
@@ -84,9 +93,12 @@ class Facts:
     def _edge(self, link: Link) -> dict[str, Value]:
         found = shallow(link.edge)
         if link.number in self.queues:
-            row = self.queues[link.number]
-            found |= {"size": row.queue.size, "contents": row.queue.contents, "tokens": row.queue.tokens}
+            found |= _contents(self.queues[link.number])
         return found
+
+
+def _contents(row: QueueRow) -> dict[str, Value]:
+    return {"size": row.queue.size, "contents": row.queue.contents, "tokens": row.queue.tokens}
 
 
 def size_text(row: QueueRow) -> str:
@@ -146,3 +158,11 @@ def _matched(net: Nesting, rows: list[QueueRow]) -> Iterator[tuple[int, QueueRow
                     seen[name] = number + 1
                     yield link.number, by_name[name, number]
                     break
+
+
+def _waiting(net: Nesting, rows: list[QueueRow]) -> Iterator[tuple[str, QueueRow]]:
+    """Nodes that no edge leads to, and the queue that does."""
+    for row in rows:
+        path = "/".join((*row.queue.scope, row.queue.to or ""))
+        if path in net.nodes and path not in net.entering and not row.gone:
+            yield path, row

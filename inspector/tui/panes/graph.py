@@ -27,6 +27,18 @@ FORM = "drawing or list"
 """The fold that turns the drawing into the list and back."""
 
 
+SIGNS = {
+    "●": "this step",
+    "✗": "this step, or what is denied",
+    "?": "waits",
+    "○": "can run",
+    "►": "runs",
+    "!": "may have happened",
+    "✓": "answered or approved",
+}
+"""What the signs before names say."""
+
+
 def title(snapshot: StateSnapshot) -> str | None:
     """No count in the tab; None where the file does not tell."""
     return None if snapshot.definition.graph is None else ""
@@ -42,19 +54,19 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
     facts = Facts(snapshot, net)
     # A large graph is not laid out before somebody asks for the drawing.
     asked, large = FORM in toggled, len(net.nodes) > LARGE or len(graph.edges or ()) > LARGE
-    plan = _plan(graph, opened, bool(facts.queues)) if asked or not large else None
+    plan = _plan(graph, opened, bool(facts.queues), bool(facts.waiting)) if asked or not large else None
     as_drawing = plan is not None and (plan.width < width) != asked
     body: Part
     if plan is not None and as_drawing:
         body = drawn(net, plan, facts)
     else:
         body = listed(net, listing(graph, opened), opened, facts, width)
-    return Stack([Fixed([_heading(graph, net, asked and plan is None), _legend()]), body])
+    return Stack([Fixed([_heading(graph, net, asked and plan is None), _legend(net, facts)]), body])
 
 
-def _plan(graph: Graph, opened: frozenset[str], labelled: bool) -> Drawing | None:
+def _plan(graph: Graph, opened: frozenset[str], labelled: bool, roomy: bool) -> Drawing | None:
     try:
-        return drawing(graph, opened, labelled)
+        return drawing(graph, opened, labelled, roomy)
     except TooLarge:
         return None
 
@@ -79,5 +91,9 @@ def _heading(graph: Graph, net: Nesting, too_large: bool) -> Line:
     return plain(", ".join(words), "heading")
 
 
-def _legend() -> Line:
-    return Line((Span("● this step", "running"), Span("  ○ can run  ▸ holds a network", "dim")))
+def _legend(net: Nesting, facts: Facts) -> Line:
+    """What the signs say that are to be seen; always one line, so that the drawing stands still."""
+    spans = [Span(f"{mark.sign} {SIGNS[mark.sign]}  ", mark.style) for mark in facts.marks()]
+    if len(net.inside) > 1:
+        spans.append(Span("▸ holds a network", "dim"))
+    return Line(tuple(spans))

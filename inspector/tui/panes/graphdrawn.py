@@ -66,6 +66,8 @@ def _name(box: Box, net: Nesting, facts: Facts, loops: Mapping[str, QueueRow | N
     if box.path in loops:
         queue = loops[box.path]
         name += f" @{size_text(queue)}" if queue else " @"
+    elif box.path in facts.waiting:
+        name += f" [{size_text(facts.waiting[box.path])}]"
     name = fit(name, min(cell_len(name), box.width - 4))
     if box.opened:
         return box.x + 2, (f"{name} ", mark.style or "heading")

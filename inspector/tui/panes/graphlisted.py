@@ -49,6 +49,8 @@ def _node(path: str, indent: Span, net: Nesting, opened: frozenset[str], facts: 
     if path.startswith(BOUNDARY):
         return Row(Line((indent, Span(f"    {short(path)}", "dim"))))
     about = [word for word in (node.kind, node.class_) if word] if node else []
+    if path in facts.waiting:
+        about.append(f"queue {size_text(facts.waiting[path])}")
     if actor is not None and actor.fire_count is not None:
         about.append(f"fired {actor.fire_count:,}")
     spans = (

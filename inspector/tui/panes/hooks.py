@@ -8,7 +8,30 @@ from inspector.tui.panes.cells import counted
 from inspector.tui.panes.parts import Fixed, Stack, note
 from inspector.tui.session import StateSnapshot
 
+OURS = "runinspect"
+"""The format whose events these are."""
 GENERAL = "(event not recorded)"
+
+EVENTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "run_start": ("before the first step of a run", ("proceed", "rewrite", "stop")),
+    "completion_call": ("before each request to the model", ("proceed", "patch", "stop")),
+    "model_select": ("then, to choose the model", ("proceed", "select", "stop")),
+    "completion_response": ("when the model has answered", ("proceed", "stop")),
+    "stream_response_finish": ("when the model's stream has ended", ("proceed", "stop")),
+    "model_turn_finished": ("when an answer is accepted", ("proceed", "retry", "stop")),
+    "invalid_tool_call": (
+        "when a tool is asked for that is not on offer",
+        ("proceed", "fail", "retry", "repair", "skip", "stop"),
+    ),
+    "tool_call": ("before each execution of a tool", ("proceed", "rewrite", "skip", "stop")),
+    "tool_result": ("when a tool has answered or was skipped", ("proceed", "rewrite", "stop")),
+    "text_delta": ("at each piece of streamed text", ("proceed", "stop")),
+    "reasoning_delta": ("at each piece of streamed reasoning", ("proceed", "stop")),
+    "tool_call_delta": ("at each piece of a streamed tool call", ("proceed", "stop")),
+    "run_settled": ("when a run has ended, well or not", ("proceed",)),
+}
+"""Our own events: when the hooks of each run, and what they may do there. Of the events of others a file
+tells the name alone."""
 
 
 def title(snapshot: StateSnapshot) -> int | None:
@@ -30,13 +53,22 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
         events.setdefault(hook.event, []).append(hook)
     found = [plain(f"{counted(len(hooks), 'hook')}, {counted(len(events), 'event')}", "heading")]
     for event, group in events.items():
-        found.append(plain(event or GENERAL, "accent"))
+        found.append(_event(event, snapshot.source.format == OURS))
         found += [_hook(number, hook, before) for number, hook in enumerate(group, 1)]
     found += [
         Line((Span("- ", "removed"), Span(f"{hook.event or GENERAL}: {hook.name}", "removed")))
         for hook in _gone(hooks, before)
     ]
     return Stack([Fixed(found)])
+
+
+def _event(event: str | None, ours: bool) -> Line:
+    """An event's heading, with what is known of it."""
+    name = Span(event or GENERAL, "accent")
+    if not (ours and event in EVENTS):
+        return Line((name,))
+    when, may = EVENTS[event]
+    return Line((name, Span(f"  {when}; may {', '.join(may)}", "dim")))
 
 
 def _hooks(snapshot: StateSnapshot) -> Sequence[Hook] | None:

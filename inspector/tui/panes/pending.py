@@ -24,7 +24,7 @@ MEANINGS: dict[PendingStatus, str] = {
     "waiting": "waits for somebody's answer",
     "ready": "can run; has not started",
     "in_flight": "running now; its owner is alive",
-    "ambiguous": "started, no result recorded; it may have happened",
+    "ambiguous": "no result is recorded; it may have happened",
     "answered": "has its result; the batch as a whole is not done",
     "approved": "approved; not carried out yet",
     "denied": "denied; the refusal is not passed on yet",

@@ -65,7 +65,7 @@ def name(queue: Queue) -> str:
     if "-->" in queue.id:
         text = queue.id.replace("-->", " → ")
     elif queue.from_ or queue.to:
-        ends = f"{queue.from_ or '?'} → {queue.to or '?'}"
+        ends = f"{queue.from_ or ''} → {queue.to or ''}".strip()
         text = ends if queue.id in (queue.from_, queue.to, "") else f"{ends} ({queue.id})"
     else:
         text = queue.id

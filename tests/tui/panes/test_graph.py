@@ -50,7 +50,7 @@ def test_a_small_graph_is_drawn_with_its_sizes_and_the_steps_node() -> None:
     queue = Queue(id="a-->b", size=3, contents="size")
     assert shown(graph.lines(at(pair, queues=(queue,), step_record=here), 60)) == [
         "2 nodes, 1 edge",
-        "● this step  ○ can run  ▸ holds a network",
+        "● this step",
         "┌─────┐",
         "│  a  │",
         "└──┬──┘",
@@ -120,6 +120,23 @@ def test_pending_work_and_failure_are_marked_by_signs() -> None:
     text = "\n".join(shown(graph.lines(at(build("a b c d", "a-->b"), pending=entries, step_record=failed), 90)))
     for sign in ("✗ a", "○ b", "! c", "! d"):
         assert sign in text
+
+
+def test_only_signs_that_are_there_are_explained() -> None:
+    entry = Pending(kind="node", name="b", status="ambiguous")
+    assert shown(graph.lines(at(build("a b")), 80))[1] == ""
+    assert shown(graph.lines(at(build("a b"), pending=(entry,)), 80))[1] == "! may have happened"
+    assert shown(graph.lines(at(SHOP, step_record=INK), 80))[1] == "● this step  ▸ holds a network"
+
+
+def test_a_queue_that_leads_to_a_node_on_no_edge_is_told_at_the_node() -> None:
+    queue = Queue(id="worker", to="worker", size=3, contents="size")
+    loose = Graph(nodes=(Node(id="split"), Node(id="worker")), complete=False)
+    drawn = graph.lines(at(loose, queues=(queue,)), 90)
+    assert any("worker [3]" in line for line in shown(drawn))
+    listed = graph.lines(at(loose, queues=(queue,)), 90, {FORM})
+    assert any("worker  queue 3" in line for line in shown(listed))
+    assert opened(listed, "worker")["queue"]["size"] == 3
 
 
 def test_enter_opens_all_that_is_known_of_a_node_or_edge() -> None:

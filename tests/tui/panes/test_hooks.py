@@ -1,4 +1,7 @@
-from inspector.model.run import Definition, Hook, State
+import msgspec
+
+from inspector.model.run import Definition, Hook, SourceInfo, State
+from inspector.runner.hooks import EVENTS
 from inspector.tui.panes import hooks
 from tests.tui.panes.snapshots import shown, snapshot
 
@@ -7,6 +10,20 @@ GATE, LOG, END = (
     Hook(event="before_tool", name="log"),
     Hook(event="end", name="bye"),
 )
+
+
+def test_our_events_are_those_of_the_runner() -> None:
+    assert {event: may for event, (_, may) in hooks.EVENTS.items()} == EVENTS
+
+
+def test_what_the_hooks_of_an_event_may_do_is_told_of_our_own_alone() -> None:
+    gate = Hook(event="tool_call", name="gate")
+    ours = snapshot(hooks=(gate,))
+    assert "tool_call  before each execution of a tool; may proceed, rewrite, skip, stop" in shown(
+        hooks.lines(ours, 80)
+    )
+    theirs = msgspec.structs.replace(ours, source=SourceInfo(path="x", format="strands"))
+    assert "tool_call" in shown(hooks.lines(theirs, 80))
 
 
 def test_by_event_in_the_order_they_run() -> None:

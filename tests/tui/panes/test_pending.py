@@ -24,7 +24,7 @@ def test_a_batch_is_told_per_call() -> None:
         ' ? waiting    c2  refund  {"x": 1}',
         "   since 2026-03-01T09:30:00Z",
         ' ! ambiguous  c3  refund  {"x": 2}',
-        "   started, no result recorded; it may have happened",
+        "   no result is recorded; it may have happened",
         "   lease ended",
         " ○ ready      c4  email   null",
     ]
