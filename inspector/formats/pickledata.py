@@ -24,17 +24,21 @@ OPCODES = 1_000_000
 """Instructions that are followed."""
 STACK = 500_000
 """Entries of the stack, and of the memo."""
+PARTS_AT_LEAST, PARTS_PER_BYTE = 2000, 4
+"""Parts that a value may have, by the size of its pickle."""
 NAMED = 50
 """Names of code that are listed."""
 
 
 class Pickled(NamedTuple):
     """What a pickle holds. `code` are the names that loading it would call or that act on the system, as
-    `module.name`; `fault` says why the reading ended early (the value is then the bytes themselves)."""
+    `module.name`; `fault` says why the reading ended early (the value is then the bytes themselves);
+    `parts` is how large the value is."""
 
     value: Value
     code: tuple[str, ...] = ()
     fault: str | None = None
+    parts: int = 0
 
     def problems(self, where: str) -> list[Problem]:
         """What a reader has to say about it."""
@@ -51,24 +55,25 @@ class Pickled(NamedTuple):
         return found
 
 
-def read_pickle(data: bytes) -> Pickled:
-    """What a pickle holds. Raises nothing."""
+def read_pickle(data: bytes, most: int = BYTES) -> Pickled:
+    """What a pickle holds. Raises nothing. One part can be named again and again, so the value has at most
+    `most` parts, and no more than is in proportion to the pickle."""
     machine = _Machine()
     try:
-        value = value_of(machine.run(data), len(data))
-        return Pickled(value, machine.code())
+        value, parts = value_of(machine.run(data), min(PARTS_AT_LEAST + PARTS_PER_BYTE * len(data), most))
+        return Pickled(value, machine.code(), parts=parts)
     except (_Fault, ValueError, IndexError, KeyError, AttributeError, TypeError, UnicodeError, OverflowError) as error:
         reason = str(error) if isinstance(error, _Fault) else f"not a sound pickle ({clean(str(error))[:120]})"
         return Pickled(tag("bytes", base64=base64.b64encode(data[:BYTES]).decode()), machine.code(), reason)
 
 
-def read_base64(text: str) -> Pickled:
+def read_base64(text: str, most: int = BYTES) -> Pickled:
     """The same for a pickle in base64."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return Pickled(text, fault="not base64")
-    return read_pickle(data)
+    return read_pickle(data, most)
 
 
 class _Fault(Exception):

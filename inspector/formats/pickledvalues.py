@@ -8,8 +8,6 @@ from inspector.formats.symbols import called_with, thing
 from inspector.model.text import clean
 from inspector.model.values import MAX_DEPTH, Value, decimal, tag
 
-PARTS_AT_LEAST, PARTS_PER_BYTE = 2000, 4
-"""Parts that the value of a pickle is made of, by its size: one part can be named again and again."""
 DIGIT_BITS = 13_000
 """Bits of an integer up to which its digits are written."""
 
@@ -73,10 +71,11 @@ class _Leave:
         self.node = node
 
 
-def value_of(root: Any, size: int) -> Value:
-    """The value that a graph stands for, from a pickle of `size` bytes. What is inside of itself, too deep
-    or out of proportion to the pickle is cut, visibly."""
-    return _Builder(PARTS_AT_LEAST + PARTS_PER_BYTE * size).build(root)
+def value_of(root: Any, parts: int) -> tuple[Value, int]:
+    """The value that a graph stands for, of at most about `parts` parts, and how many it took. What is inside
+    of itself, too deep or too much is cut, visibly."""
+    builder = _Builder(parts)
+    return builder.build(root), parts - builder.parts
 
 
 class _Builder:
