@@ -19,6 +19,7 @@ _WHERE = {
     "runner.memory": ("FileMemory", "InMemory", "Memory"),
     "runner.messages": ("Call", "Media", "Message", "ModelTurn", "Reasoning", "Result", "Text", "Usage"),
     "runner.models": ("Model", "ModelRequest", "ScriptedModel"),
+    "runner.otel": ("OpenTelemetry",),
     "runner.providers": ("openai_model",),
     "runner.result": ("PendingCall", "RunResult"),
     "runner.tools": ("ToolContext", "ToolError", "ToolRefused", "tool"),
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from inspector.runner.models import Model as Model
     from inspector.runner.models import ModelRequest as ModelRequest
     from inspector.runner.models import ScriptedModel as ScriptedModel
+    from inspector.runner.otel import OpenTelemetry as OpenTelemetry
     from inspector.runner.providers import openai_model as openai_model
     from inspector.runner.result import PendingCall as PendingCall
     from inspector.runner.result import RunResult as RunResult
@@ -77,6 +79,7 @@ __all__ = [
     "ModelError",
     "ModelRequest",
     "ModelTurn",
+    "OpenTelemetry",
     "PendingCall",
     "Reasoning",
     "RequestError",

@@ -177,6 +177,8 @@ class RunData(msgspec.Struct):
     remembered: bool = False
     """The memory has taken in the run."""
     scratch: dict[str, Any] = msgspec.field(default_factory=dict)
+    telemetry: dict[str, str] = msgspec.field(default_factory=dict)
+    """What links the spans of the next process to those of the last one."""
     queued: list[Message] = msgspec.field(default_factory=list)
     """Messages that wait for the next model call."""
     definition: Definition | None = None

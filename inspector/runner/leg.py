@@ -53,10 +53,6 @@ class Telemetry:
     def came(self, span: Any, came: Came) -> None:
         """What a tool call came to."""
 
-    def link(self) -> Mapping[str, str]:
-        """What the run must carry so that a later process can link to its trace."""
-        return {}
-
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is driven with: the agent's side."""

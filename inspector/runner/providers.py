@@ -99,7 +99,9 @@ class PydanticModel:
             raise
         except Exception as error:
             raise self._classified(error) from error
-        if response.finish_reason is None and self._model.system not in ("function", "test"):
+        # pydantic-ai makes up a reason for a stream that just ends; the provider's own is beside it.
+        told = "finish_reason" in (response.provider_details or {}) or translation.usage(response.usage) is not None
+        if not told and self._model.system not in ("function", "test"):
             raise ModelError(self.name, "truncated", "the stream broke off before its end", retry=True)
         yield translation.turn(response)
 

@@ -183,7 +183,7 @@ def turn(response: theirs.ModelResponse) -> ModelTurn:
 
 def usage(found: RequestUsage) -> Usage | None:
     """What they counted; None where nothing was reported."""
-    if not found.has_values():
+    if not (found.input_tokens or found.output_tokens):
         return None
     return Usage(
         found.input_tokens,

@@ -1,0 +1,128 @@
+"""Spans of a run, by the GenAI conventions of OpenTelemetry (the extra `otel`).
+
+A run is one `invoke_agent` span, with a `chat` span a model call and an `execute_tool` span a tool call
+below it. A run that is resumed is a trace of its own that links to the one before. What was said is told
+only when asked for.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from inspector.errors import UsageError
+from inspector.model.values import to_json
+from inspector.runner.leg import Telemetry
+from inspector.runner.messages import ModelTurn
+from inspector.runner.tools import Came
+
+INSTALL = "needs the extra `otel`: pip install 'runinspect[otel]'"
+
+
+class OpenTelemetry(Telemetry):
+    """Telemetry of an agent: `Agent(..., telemetry=OpenTelemetry())`. `provider` None: the global one;
+    `content`: tell what was said, too. Raises UsageError without the extra."""
+
+    def __init__(self, provider: Any = None, *, content: bool = False) -> None:
+        try:
+            from opentelemetry import trace
+        except ImportError as error:
+            raise UsageError("OpenTelemetry", INSTALL) from error
+        from inspector import __version__
+
+        self._tracer = (provider or trace.get_tracer_provider()).get_tracer("inspector", __version__)
+        self._content = content
+
+    def span(self, kind: str, name: str, **about: Any) -> AbstractContextManager[Any]:
+        makers: dict[str, Callable[..., AbstractContextManager[Any]]] = {
+            "run": self._run,
+            "model": self._model,
+            "tool": self._tool,
+        }
+        return makers[kind](name, **about)
+
+    @contextmanager
+    def _run(self, name: str, *, leg: Any, resumed_from: Any) -> Iterator[Any]:
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        attributes = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": name,
+            "gen_ai.conversation.id": leg.data.conversation,
+            "runinspect.run.id": leg.run_id,
+        }
+        links = _links(leg.data.telemetry) if resumed_from is not None else []
+        with self._tracer.start_as_current_span(
+            f"invoke_agent {name}", attributes=_known(attributes), links=links
+        ) as span:
+            # The run carries it along, so that the process that goes on can link to this one.
+            leg.data.telemetry = {}
+            TraceContextTextMapPropagator().inject(leg.data.telemetry)
+            yield span
+            usage = leg.data.usage
+            span.set_attribute("gen_ai.usage.input_tokens", usage.input_tokens)
+            span.set_attribute("gen_ai.usage.output_tokens", usage.output_tokens)
+
+    @contextmanager
+    def _model(self, name: str, *, leg: Any, request: Any) -> Iterator[Any]:
+        provider, _, model = name.rpartition(":")
+        attributes = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider or name,
+            "gen_ai.request.model": model,
+            "gen_ai.request.temperature": request.temperature,
+            "gen_ai.request.max_tokens": request.max_tokens,
+            "gen_ai.agent.name": leg.setup.name,
+        }
+        if self._content:
+            attributes["gen_ai.input.messages"] = to_json(list(request.messages))
+            attributes["gen_ai.system_instructions"] = request.instructions
+        from opentelemetry.trace import SpanKind
+
+        with self._tracer.start_as_current_span(
+            f"chat {model}", kind=SpanKind.CLIENT, attributes=_known(attributes)
+        ) as span:
+            yield span
+
+    @contextmanager
+    def _tool(self, name: str, *, leg: Any, call: Any, arguments: Any) -> Iterator[Any]:
+        attributes = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": call.call_id,
+            "gen_ai.tool.call.arguments": to_json(arguments) if self._content else None,
+        }
+        with self._tracer.start_as_current_span(f"execute_tool {name}", attributes=_known(attributes)) as span:
+            yield span
+
+    def answered(self, span: Any, answer: ModelTurn) -> None:
+        found = {
+            "gen_ai.response.model": answer.model,
+            "gen_ai.response.id": answer.response_id,
+            "gen_ai.response.finish_reasons": [answer.finish_reason] if answer.finish_reason else None,
+            "gen_ai.usage.input_tokens": answer.usage.input_tokens if answer.usage else None,
+            "gen_ai.usage.output_tokens": answer.usage.output_tokens if answer.usage else None,
+            "gen_ai.output.messages": to_json(list(answer.content)) if self._content else None,
+        }
+        span.set_attributes(_known(found))
+
+    def came(self, span: Any, came: Came) -> None:
+        from opentelemetry.trace import Status, StatusCode
+
+        if came.outcome == "error":
+            span.set_attribute("error.type", came.kind or "other")
+            span.set_status(Status(StatusCode.ERROR))
+        if self._content:
+            span.set_attribute("gen_ai.tool.call.result", to_json(came.value))
+
+
+def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+def _links(carried: Mapping[str, str]) -> list[Any]:
+    from opentelemetry import trace
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    context = TraceContextTextMapPropagator().extract(dict(carried))
+    found = trace.get_current_span(context).get_span_context()
+    return [trace.Link(found)] if found.is_valid else []
