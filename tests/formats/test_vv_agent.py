@@ -516,6 +516,12 @@ def test_a_torn_transcript_is_rebuilt_from_the_cycles(tmp_path: Path) -> None:
     assert any("checkpoints[finished].messages:1 byte" in words for words in complaints(run))
 
 
+def test_a_torn_journal_makes_no_call_ready(tmp_path: Path) -> None:
+    row = made.killed()
+    run = only(tmp_path, row | {"tool_journal": json.dumps(row["tool_journal"])[:-700]})
+    assert {one.status for one in pending(run).values()} == {"ambiguous"}
+
+
 def test_torn_cycles_leave_the_transcript(tmp_path: Path) -> None:
     torn = json.dumps([made.FIRST_CYCLE, made.cycle(2, "Done.")])[:-30]
     run = only(tmp_path, made.finished() | {"cycles": torn})

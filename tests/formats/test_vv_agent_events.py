@@ -130,6 +130,13 @@ def test_a_call_without_a_result(tmp_path: Path) -> None:
     assert kinds(run) == [("model", "done"), ("tools", "pending")]
 
 
+def test_where_lines_are_torn_no_call_is_ready(tmp_path: Path) -> None:
+    events = Events().begin().model(1, "Both.", WEIGH, SHIP).add("tool_call_started", tool_call_id="c1")
+    events.lines[-1] = events.lines[-1][:30]
+    run = opened(events.write(tmp_path / "events.jsonl", ""))
+    assert [(one.call_id, one.status) for one in pending(run)] == [("c1", "ambiguous"), ("c2", "ambiguous")]
+
+
 def test_a_model_request_without_an_answer(tmp_path: Path) -> None:
     events = Events().begin().add("model_call_started", call_id="m1", operation="agent_cycle")
     assert [(one.kind, one.status) for one in pending(opened(events.write(tmp_path / "e.jsonl")))] == [

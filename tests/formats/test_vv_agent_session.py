@@ -248,3 +248,13 @@ def test_a_growing_log_is_followed(tmp_path: Path) -> None:
     assert run.refresh()
     assert len(run) == 3
     assert not run.refresh()
+
+
+def test_where_records_are_missing_no_call_is_ready(tmp_path: Path) -> None:
+    log = batch()
+    assert [one.status for one in pending(only(tmp_path, log, phase="active"))] == ["ready"]
+    del log.records[3]
+    (tmp_path / "gap").mkdir()
+    run = only(tmp_path / "gap", log, phase="active")
+    assert [one.status for one in pending(run)] == ["ambiguous"]
+    assert any("record 4 is missing" in problem.message for problem in run.problems())

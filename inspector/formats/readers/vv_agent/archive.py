@@ -45,7 +45,7 @@ def archive(database: Database, key: object, row: Row) -> Archive:
         expected, chain = expected + 1, recorded
         found.cycles += sequence(payload.get("cycles"))
         found.calls += sequence(payload.get("model_calls"))
-        row.problems += batch.problems
+        row.take(batch.problems)
     frontier = mapping(row.value("history", dict))
     count = whole(frontier.get("sequence"))
     if count is not None and count >= expected:

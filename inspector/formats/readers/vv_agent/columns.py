@@ -4,7 +4,7 @@ A cell is read and decoded when it is asked for, so that what is damaged, missin
 column leaves the others as they are. Every problem names its column.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -15,6 +15,8 @@ from inspector.model.run import Problem, Severity
 from inspector.model.text import clean, shorten
 from inspector.model.values import Value
 
+NAMED = 500
+"""Problems of a run that are named; what is wrong more often is wrong everywhere."""
 WHOLE_LIMIT = 4 << 20
 """Bytes up to which a list is decoded at once; of a longer one, each element when it is looked at."""
 
@@ -27,6 +29,7 @@ class Row:
 
     def __init__(self, database: Database, table: str, rowid: int, name: str) -> None:
         self.problems: list[Problem] = []
+        self._known: set[Problem] = set()
         self.damaged: set[str] = set()
         self.name = shorten(name, 120)
         self.place = f"{database.label}: {table}[{self.name}]"
@@ -39,8 +42,16 @@ class Row:
 
     def note(self, where: str, message: str, severity: Severity = "warning") -> None:
         """Adds a problem, once."""
-        problem = Problem(severity=severity, where=where, message=message)
-        if problem not in self.problems:
+        self.take([Problem(severity=severity, where=where, message=message)])
+
+    def take(self, problems: Iterable[Problem]) -> None:
+        """Adds problems, each once, as long as there are few."""
+        for problem in problems:
+            if problem in self._known or len(self.problems) > NAMED:
+                continue
+            self._known.add(problem)
+            if len(self.problems) == NAMED:
+                problem = Problem(severity="warning", where=self.place, message="more problems are not listed")
             self.problems.append(problem)
 
     def cell(self, column: str) -> Any:
@@ -99,8 +110,7 @@ class Row:
         try:
             return parse(text, Place(where), found)
         finally:
-            for problem in found:
-                self.note(problem.where, problem.message, problem.severity)
+            self.take(found)
 
     def _read(self, column: str, expression: str) -> Any:
         if column not in self._columns:

@@ -48,9 +48,10 @@ _TOOL_EVENTS = ("tool_call_planned", "tool_call_started", "tool_call_completed",
 
 
 class Answer(msgspec.Struct):
-    """A model's message: the line of its text, where it was logged, and the calls by id, each with the line
-    that plans it and how far it came."""
+    """A model's message: its `place` among the messages, the line of its text, where it was logged, and the
+    calls by id, each with the line that plans it, how far it came, its name and its time."""
 
+    place: int
     line: int | None = None
     calls: dict[str, list[Any]] = msgspec.field(default_factory=dict)
 
@@ -121,7 +122,7 @@ class EventRun:
     def _said(self, ended: float | None = None) -> Answer:
         """The message of the cycle, begun by whichever of its events comes first."""
         if self._answer is None:
-            self._answer = Answer()
+            self._answer = Answer(place=len(self.refs))
             self._add("a", self._answer, self._started, ended)
         return self._answer
 
@@ -131,7 +132,7 @@ class EventRun:
         known = answer.calls.get(call_id)
         if known is None:
             known = answer.calls[call_id] = [line, "planned", name, event.created_at]
-            self._calls()
+            self.kinds[answer.place] = ord("c")
         if name and name not in self.tools:
             self.tools[name] = mapping(event.tool_metadata).get("idempotency")
         state = event.type.removeprefix("tool_call_") if event.type != "diagnostic" else "completed"
@@ -139,9 +140,3 @@ class EventRun:
             self._add("t", line, known[3], event.created_at)
         if known[1] != "completed":
             known[1] = state
-
-    def _calls(self) -> None:
-        """The newest model message calls tools."""
-        place = self.kinds.rfind(b"a")
-        if place > self.kinds.rfind(b"c"):
-            self.kinds[place] = ord("c")

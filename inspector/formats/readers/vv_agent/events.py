@@ -4,6 +4,7 @@ The lines are read once; of each event only what the timeline needs is kept, and
 it is looked at. An event that stands twice, as after a crash between delivery and its record, counts once.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,9 +22,13 @@ from inspector.formats.readers.vv_agent.follow import Followed
 from inspector.formats.readers.vv_agent.shapes import mapping
 from inspector.model.run import Problem, RunRow, SourceInfo
 from inspector.model.source import RunSource
-from inspector.model.text import one_line
-from inspector.model.values import Value, clean_value
+from inspector.model.text import clean, one_line
+from inspector.model.values import Value
 
+NAMED = 500
+"""Damaged lines that are named; of more, only the number is told."""
+EXAMINED = 4 << 20
+"""Bytes of damaged lines in which the place of the damage is looked for, which is slow."""
 REMEMBERED = 4096
 """Ids of events behind which a second copy is looked for."""
 
@@ -53,7 +58,11 @@ class EventLog:
         return Followed(self, run_id)
 
     def problems(self) -> Sequence[Problem]:
-        return [*self._problems, *([self._torn] if self._torn else ())]
+        found = [*self._problems, *([self._torn] if self._torn else ())]
+        if self._unnamed:
+            words = f"{self._unnamed} more lines are no events"
+            found.append(Problem(severity="error", where=self._file.label, message=words))
+        return found
 
     def refresh(self) -> bool:
         return self.look()
@@ -97,7 +106,10 @@ class EventLog:
         self._runs: dict[str, EventRun] = {}
         self._problems: list[Problem] = []
         self._torn: Problem | None = None
-        self._ids: dict[str, None] = {}
+        self._unnamed, self._examined = 0, 0
+        self._heard: dict[str, EventRun] = {}
+        self._ids: set[str] = set()
+        self._order: deque[str] = deque()
         self._taken = 0
 
     def _read(self) -> None:
@@ -116,28 +128,38 @@ class EventLog:
                 self._take(event, number)
             elif self._lines.finished(number) or number < first + len(lines) - 1:
                 self._taken = number + 1
-                self._problems.append(self._damage(line, number))
+                if len(self._problems) < NAMED:
+                    self._problems.append(self._damage(line, number))
+                else:
+                    self._unnamed += 1
             else:
                 self._taken, self._torn = number, self._damage(line, number)
 
     def _take(self, event: Event, line: int) -> None:
-        if isinstance(event.event_id, str):
-            if event.event_id in self._ids:
+        event_id, run_id = event.event_id, event.run_id
+        if isinstance(event_id, str):
+            if event_id in self._ids:
                 return
-            self._ids[event.event_id] = None
-            if len(self._ids) > REMEMBERED:
-                del self._ids[next(iter(self._ids))]
-        run_id = clean_value(event.run_id) if isinstance(event.run_id, str) and event.run_id else "unknown"
-        if run_id not in self._runs:
-            self._runs[run_id] = EventRun(run_id)
-        self._runs[run_id].add(event, line)
+            self._ids.add(event_id)
+            self._order.append(event_id)
+            if len(self._order) > REMEMBERED:
+                self._ids.discard(self._order.popleft())
+        told = self._heard.get(run_id) if isinstance(run_id, str) else None
+        if told is None:
+            key = clean(run_id) if isinstance(run_id, str) and run_id else "unknown"
+            told = self._runs.setdefault(key, EventRun(key))
+            if isinstance(run_id, str):
+                self._heard[run_id] = told
+        told.add(event, line)
 
     def _damage(self, line: bytes, number: int) -> Problem:
         """What is wrong with a line, and where in it."""
         place = self._lines.place(number)
-        found: list[Problem] = []
+        self._examined += len(line)
+        if self._examined > EXAMINED:
+            return Problem(severity="error", where=str(place), message="is no event; it is left out")
         try:
-            value: Value = parse(line, place, found)
+            value: Value = parse(line, place, [])
         except Damaged as damage:
             where, words = place.at(line, damage.offset), damage.reason
         else:

@@ -17,6 +17,7 @@ from inspector.model.run import (
     Definition,
     Message,
     Pending,
+    PendingStatus,
     Problem,
     RawRecord,
     Resume,
@@ -209,12 +210,12 @@ class _Shape:
             return ()
         found = [_model(*known) for known in self._told.models.values()]
         answer = self._last
-        place = max(self._told.kinds.rfind(b"a"), self._told.kinds.rfind(b"c"))
-        for call in (messages[place].calls or ()) if answer is not None else ():
-            assert answer is not None
-            known = next((one for one_id, one in answer.calls.items() if clean(one_id) == (call.call_id or "")), None)
-            if known is None or known[1] != "completed":
-                found.append(_pending(call, known))
+        if answer is not None:
+            made = {clean(call_id): known for call_id, known in answer.calls.items()}
+            for call in messages[answer.place].calls or ():
+                known = made.get(call.call_id or "")
+                if known is None or known[1] != "completed":
+                    found.append(_pending(call, known, bool(self._log.problems())))
         return found
 
     def _dress(self, step: Step) -> Step:
@@ -240,15 +241,20 @@ def _model(line: int, at: float | None) -> Pending:
     )
 
 
-def _pending(call: Call, known: list[Any] | None) -> Pending:
+def _pending(call: Call, known: list[Any] | None, torn: bool) -> Pending:
+    """A call without a result; where lines are `torn`, one that seems not begun may have been."""
     state = known[1] if known else None
-    note = {"started": "started; no result is logged", "planned": "planned, not started", "deferred": "deferred"}
+    notes = {"started": "started; no result is logged", "planned": "planned, not started", "deferred": "deferred"}
+    status: PendingStatus = "ambiguous" if state == "started" else "waiting" if state == "deferred" else "ready"
+    note = notes.get(state or "", "not planned yet")
+    if status == "ready" and torn:
+        status, note = "ambiguous", "lines are damaged: whether it was begun is not known"
     return Pending(
         kind="tool",
         name=call.name,
-        status="ambiguous" if state == "started" else "waiting" if state == "deferred" else "ready",
+        status=status,
         call_id=call.call_id,
         arguments=call.arguments,
         since=moment(known[3]) if known else None,
-        note=note.get(state or "", "not planned yet"),
+        note=note,
     )

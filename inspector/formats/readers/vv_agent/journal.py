@@ -93,14 +93,14 @@ class Batch:
             asked = call(item, self._row, f"{where}[{number}]")
             entry = next((one for one in left if text(one.get("tool_call_id")) == asked.call_id), None)
             if entry is None:
-                note = "not planned yet" if self._journal.tools else None
+                torn = "tool_journal" in self._row.damaged
                 yield Pending(
                     kind="tool",
                     name=asked.name,
-                    status="ready",
+                    status="ambiguous" if torn else "ready",
                     call_id=asked.call_id,
                     arguments=asked.arguments,
-                    note=note,
+                    note="the journal is damaged: whether it was begun is not known" if torn else "not planned yet",
                 )
                 continue
             left.remove(entry)

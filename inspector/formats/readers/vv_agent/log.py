@@ -72,6 +72,8 @@ class Records:
 
     def __init__(self, database: Database, session: object, row: Row) -> None:
         self.row = row
+        self.gaps = False
+        """Whether records are missing, or so damaged that they do not tell what they are."""
         self._database, self._session = database, session
         columns = database.tables.get(TABLE, [])
         self._picked = ", ".join(quoted(name) if name in columns else "NULL" for name in _COLUMNS)
@@ -81,12 +83,17 @@ class Records:
         return f"{self._database.label}: {TABLE}[{self.row.name}:{seq}].body"
 
     def __iter__(self) -> Iterator[tuple[Record, bytes]]:
+        expected = 1
         query = f"SELECT {self._picked} FROM {TABLE} WHERE session_id = ? ORDER BY seq"
         for seq, kind, turn, operation, attempt, at, body, digest in self._database.rows(query, (self._session,)):
             raw = body.encode() if isinstance(body, str) else body
             if not (isinstance(seq, int) and isinstance(kind, str) and isinstance(raw, bytes)):
+                self.gaps = True
                 self.row.note(self.where(seq if isinstance(seq, int) else 0), "is no record", "error")
                 continue
+            if seq != expected:
+                self._missing(expected, seq - 1)
+            expected = seq + 1
             if isinstance(digest, str) and hashlib.sha256(raw).hexdigest() != digest:
                 self.row.note(self.where(seq), "is not what was recorded: its digest is another", "error")
             yield (
@@ -100,6 +107,15 @@ class Records:
                 ),
                 raw,
             )
+
+        head = self.row.cell("head_seq")
+        if isinstance(head, int) and head >= expected:
+            self._missing(expected, head)
+
+    def _missing(self, first: int, last: int) -> None:
+        self.gaps = True
+        which = f"record {first} is" if first == last else f"records {first} to {last} are"
+        self.row.note(f"{self.row.place}", f"{which} missing", "error")
 
     def payload(self, seq: int, body: bytes) -> dict[str, Any]:
         """The payload of a record, {} with a problem where it cannot be read."""

@@ -132,6 +132,11 @@ class Projection:
         elif record.kind in self._handlers:
             self._handlers[record.kind](record, self._records.payload(record.seq, body))
 
+    @property
+    def gaps(self) -> bool:
+        """Whether records are missing."""
+        return self._records.gaps
+
     def finish(self) -> None:
         """The log ends here: the results of the open batch become messages."""
         self._flush(over=False)

@@ -157,7 +157,8 @@ class _Session:
         told = self._told
         status, reason = verdict(self.phase, self._claim, told, self._batch)
         ended = status in ("completed", "failed", "cancelled")
-        parent = self._row.text("parent_session_id")
+        forked = mapping(mapping(told.attributes.get("attributes")).get("app_server_fork"))
+        origin = text(mapping(forked.get("lineage")).get("sourceThreadId"))
         return Run(
             id=key,
             name=text(told.definition.get("agent_name")),
@@ -167,7 +168,7 @@ class _Session:
             steps=len(self.steps),
             started=milli_moment(told.created),
             ended=milli_moment(told.ended) if ended else None,
-            resumed_from=RunLink(run=parent) if parent and self._row.text("parent_operation_id") is None else None,
+            resumed_from=RunLink(run=origin) if origin else None,
             error=self._error() if status == "failed" else None,
             usage=total(told.spent),
         )

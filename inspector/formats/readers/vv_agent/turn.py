@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from inspector.formats.readers.vv_agent.claim import Claim
 from inspector.formats.readers.vv_agent.projection import Operation, Projection
 from inspector.formats.readers.vv_agent.shapes import mapping, milli_moment, text
@@ -52,11 +54,21 @@ def open_work(told: Projection, claim: Claim, calls: Sequence[Call]) -> list[Pen
             found.append(_call(asked, "ready", "not planned yet", None))
         elif operation.state != "completed":
             found.append(_tool(operation, asked, claim))
+    if told.gaps:
+        found = [_doubted(pending) for pending in found]
     if told.question is not None:
         words, at = told.question
         since = milli_moment(at)
         found.append(Pending(kind="input", name="user", status="waiting", arguments={"question": words}, since=since))
     return found
+
+
+def _doubted(pending: Pending) -> Pending:
+    """Where records are missing, a call that seems not begun may have been."""
+    if pending.status != "ready":
+        return pending
+    note = "records are missing: whether it was begun is not known"
+    return msgspec.structs.replace(pending, status="ambiguous", note=note)
 
 
 def _left(operation: Operation) -> Pending:
