@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _WHERE = {
+    "dataflow.actors": ("action", "actor", "emit"),
+    "dataflow.codec": ("Codec",),
     "runner.agent": ("Agent",),
     "runner.drive": ("Control",),
     "runner.errors": ("ModelError", "RequestError", "ResumeRefused", "RunClosed", "RunFailed", "RunnerError"),
@@ -19,6 +21,7 @@ _WHERE = {
     "runner.memory": ("FileMemory", "InMemory", "Memory"),
     "runner.messages": ("Call", "Media", "Message", "ModelTurn", "Reasoning", "Result", "Text", "Usage"),
     "runner.models": ("Model", "ModelRequest", "ScriptedModel"),
+    "runner.network.run": ("Network", "NetworkResult"),
     "runner.otel": ("OpenTelemetry",),
     "runner.providers": ("openai_model",),
     "runner.result": ("PendingCall", "RunResult"),
@@ -27,6 +30,10 @@ _WHERE = {
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 
 if TYPE_CHECKING:
+    from inspector.dataflow.actors import action as action
+    from inspector.dataflow.actors import actor as actor
+    from inspector.dataflow.actors import emit as emit
+    from inspector.dataflow.codec import Codec as Codec
     from inspector.runner.agent import Agent as Agent
     from inspector.runner.drive import Control as Control
     from inspector.runner.errors import ModelError as ModelError
@@ -54,6 +61,8 @@ if TYPE_CHECKING:
     from inspector.runner.models import Model as Model
     from inspector.runner.models import ModelRequest as ModelRequest
     from inspector.runner.models import ScriptedModel as ScriptedModel
+    from inspector.runner.network.run import Network as Network
+    from inspector.runner.network.run import NetworkResult as NetworkResult
     from inspector.runner.otel import OpenTelemetry as OpenTelemetry
     from inspector.runner.providers import openai_model as openai_model
     from inspector.runner.result import PendingCall as PendingCall

@@ -3,10 +3,6 @@
 import asyncio
 import contextlib
 import os
-import signal
-import threading
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,11 +12,11 @@ from inspector.model.run import Definition, Run, SourceInfo
 from inspector.model.values import Value, to_json
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
+from inspector.resume.loop import Stopping, in_loop
 from inspector.resume.plan import Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.claims import Claims
-from inspector.runner.drive import Control
 from inspector.runner.driving import Resuming, default_trace, new_id
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.preflight import ACCEPTABLE, Finding, Preflight, Work
@@ -28,21 +24,6 @@ from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
 
 NAME = "agent"
-T = TypeVar("T")
-
-
-class Stopping(Control):
-    """Stops when an event of another thread is set."""
-
-    def __init__(self, event: threading.Event) -> None:
-        self._event = event
-
-    @property
-    def stopping(self) -> bool:  # type: ignore[override]
-        return self._event.is_set()
-
-    def stop(self) -> None:
-        self._event.set()
 
 
 def drives(source: SourceInfo, run: Run) -> bool:
@@ -164,7 +145,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         return Ended(run=saved.id, status="suspended", reason=_reason(plan), trace=job.path)
     asked.observe(emit).control(Stopping(job.stop))
     try:
-        result = _in_loop(asked.run(trace=job.trace), job.stop)
+        result = in_loop(asked.run(trace=job.trace), job.stop)
     except ResumeRefused as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     ended = _ended(result, emit)
@@ -184,7 +165,7 @@ def start(asked: Start, emit: Emit) -> Ended:
     prompt = asked.input if isinstance(asked.input, str) else to_json(asked.input)
     run_id = new_id()
     going = agent.prompt(prompt).id(run_id).observe(emit).control(Stopping(asked.stop))
-    result = _in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.stop)
+    result = in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.stop)
     return _ended(result, emit)
 
 
@@ -207,30 +188,6 @@ def _ended(result: RunResult, emit: Emit) -> Ended:
 
 def _kept(value: object) -> object:
     return msgspec.Raw(to_json(value).encode())
-
-
-def _in_loop(going: Coroutine[Any, Any, T], stop: threading.Event) -> T:
-    """Run in a loop of its own. In the main thread the first interrupt stops at the next boundary, and the
-    second gives up what is under way."""
-
-    async def main() -> T:
-        task = asyncio.ensure_future(going)
-
-        def interrupted() -> None:
-            if stop.is_set():
-                task.cancel()
-            stop.set()
-
-        if threading.current_thread() is threading.main_thread():
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, interrupted)
-        return await task
-
-    try:
-        return asyncio.run(main())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
 
 
 def today(app: App) -> Definition:

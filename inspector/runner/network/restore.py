@@ -41,6 +41,7 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
     later: list[Happened]
     open: list[Happened]
     status: str | None = None
+    output: Value = None
 
     @property
     def origin(self) -> str:
@@ -79,6 +80,7 @@ def load(path: str, step: int | None = None) -> SavedNetwork:
     end = seqs[at] if at < last else len(lines)
     base, checkpoint = _checkpoint(path, lines, end, at)
     changes = [msgspec.convert(_decode(lines[number].decode()), StepRecord) for number in seqs if base < number < end]
+    ended = _whole(lines[-1]) if lines[-1].startswith(b'{"record":"end"') else None
     later = [_named(lines[number]) for number in seqs[at:]]
     return SavedNetwork(
         header=header,
@@ -90,7 +92,8 @@ def load(path: str, step: int | None = None) -> SavedNetwork:
         changes=changes,
         later=later,
         open=_open(lines, base) if at == last else [],
-        status=_status(lines[-1]),
+        status=(ended or {}).get("status"),
+        output=(ended or {}).get("output"),
     )
 
 
@@ -147,11 +150,6 @@ def _open(lines: list[bytes], base: int) -> list[Happened]:
         else:
             found.pop(operation.id, None)
     return list(found.values())
-
-
-def _status(line: bytes) -> str | None:
-    value = _whole(line) if line.startswith(b'{"record":"end"') else None
-    return str(value["status"]) if value and "status" in value else None
 
 
 def _whole(line: bytes) -> dict[str, Value] | None:

@@ -33,13 +33,15 @@ Observe = Callable[[dict[str, Any]], None]
 
 
 class NetworkResult(msgspec.Struct, kw_only=True):
-    """What a run of a network came to. `outputs` are the tokens at each output port; `failures` every firing that
+    """What a run of a network came to. `outputs` are the tokens at each output port, and
+    `saved_outputs` their saved forms; `failures` every firing that
     failed; `leftovers` what stayed in queues and why; `steps` how many steps this process ran; `open` the firings
     that may have happened and wait for a decision."""
 
     status: RunStatus
     reason: str | None
     outputs: dict[str, list[Any]]
+    saved_outputs: dict[str, list[Value]]
     run_id: str
     failures: list[Failure] = msgspec.field(default_factory=list)
     leftovers: list[Leftover] = msgspec.field(default_factory=list)
@@ -135,6 +137,11 @@ class ResumingNetwork:
         self._options["observe"] = observe
         return self
 
+    def id(self, run_id: str) -> Self:
+        """An id of one's own for the new run."""
+        self._options["id"] = run_id
+        return self
+
     def claims(self, claims: Claims) -> Self:
         """Where it is written down who drives a run; the platform's state folder without this."""
         self._claims = claims
@@ -160,7 +167,7 @@ class ResumingNetwork:
         claims = self._claims or Claims()
         claim = claims.take(saved.header.id)
         try:
-            run_id = new_id()
+            run_id = self._options.get("id") or new_id()
             claims.succeeded(saved.header.id, run_id, trace)
             workers = self._options.get("workers") or plan.workers
             driven = Driven(
@@ -361,6 +368,7 @@ class Driven:
         return NetworkResult(
             status=status,
             reason=reason,
+            saved_outputs=outputs,
             outputs={port: [self.run.values.decode(token) for token in tokens] for port, tokens in outputs.items()},
             run_id=self.run_id,
             failures=failures,

@@ -1,0 +1,183 @@
+"""Runs of our own networks, from their traces."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from inspector.dataflow.definition import definition
+from inspector.dataflow.machine import NetworkRun
+from inspector.dataflow.network import Plan as NetworkPlan
+from inspector.dataflow.network import flatten
+from inspector.diff import Side, compare
+from inspector.errors import RefusedError, UsageError
+from inspector.model.run import Definition, Run, SourceInfo
+from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
+from inspector.resume.apps import App
+from inspector.resume.loop import Stopping, in_loop
+from inspector.resume.plan import Need, Plan, Planned, Refusal, Warned, warn
+from inspector.runner.claims import Claims, Owned
+from inspector.runner.driving import default_trace, new_id
+from inspector.runner.errors import ResumeRefused
+from inspector.runner.network import restore
+from inspector.runner.network.restore import SavedNetwork
+from inspector.runner.network.run import Network, NetworkResult, fits, readable
+
+NAME = "dataflow"
+NAMED = 50
+"""Nodes that a plan names; of a longer run, only how many there are."""
+
+
+def drives(source: SourceInfo, run: Run) -> bool:
+    """Whether a run is one of our networks'."""
+    return source.format == "runinspect" and run.kind == "dataflow"
+
+
+def _network(app: App) -> Network:
+    if not isinstance(app.value, Network):
+        raise UsageError(app.target, f"is of the type {type(app.value).__name__}, and the run needs a Network")
+    return app.value
+
+
+def _saved(job: Job) -> SavedNetwork:
+    if job.path == "-":
+        raise UsageError(job.path, "a run is resumed from its own file")
+    return restore.load(job.source.source.path, None if job.at_last else job.step)
+
+
+def plan(job: Job) -> Plan:
+    """The plan of resuming a network."""
+    network, saved = _network(job.app), _saved(job)
+    flat = flatten(network)
+    code = definition(flat, network.values)
+    diff = compare(Side(definition=saved.header.definition), Side(definition=code))
+    base = Plan(resumable=True, driver=NAME, step=job.step, diff=diff)
+    if saved.status == "completed" and job.at_last:
+        return base
+    try:
+        fits(saved, flat, code)
+        run = saved.restore(flat, network.values)
+        readable(saved.path, run)
+    except ResumeRefused as error:
+        refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
+        return msgspec.structs.replace(base, resumable=False, refusals=(refusal,))
+    owner = Claims().holder(saved.header.id)
+    held = () if owner is None else (Refusal(code="owned", subject=saved.header.id, detail=str(Owned(owner))),)
+    ready = {firing.id: firing for firing in run.ready(len(flat.nodes))}
+    open_ids = {happened.id for happened in saved.open}
+    return msgspec.structs.replace(
+        base,
+        refusals=held,
+        replays=tuple(_replays(job)),
+        runs=tuple(
+            Planned(name=f.node.name, kind="firing", call_id=f.id) for f in ready.values() if f.id not in open_ids
+        ),
+        runs_again=tuple(_again(saved)),
+        needs=tuple(_needs(saved, run)),
+        warnings=tuple(_warnings(saved, flat, base)),
+    )
+
+
+def _replays(job: Job) -> Iterator[Planned]:
+    counts = Counter(step.name for step in job.source.steps(1, job.step + 1))
+    for name, count in counts.most_common(NAMED):
+        yield Planned(name=name, kind="firing", note=f"{count} completed, taken over")
+
+
+def _again(saved: SavedNetwork) -> Iterator[Planned]:
+    for name, count in Counter(happened.name for happened in saved.later).most_common(NAMED):
+        yield Planned(name=name, kind="firing", note=f"{count} completed behind the step")
+
+
+def _needs(saved: SavedNetwork, run: NetworkRun) -> Iterator[Need]:
+    begun = {happened.id for happened in saved.open}
+    detail = "it was begun, and no end of it is recorded: it may have had its effects"
+    for firing in run.ready(len(run.plan.nodes)):
+        actor = firing.node.actor
+        if firing.id in begun and actor is not None and actor.idempotency != "supported":
+            yield Need(call_id=firing.id, name=firing.node.name, question="reconcile", detail=detail)
+
+
+def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Warned]:
+    for successor in Claims().successors(saved.header.id):
+        yield warn("already_resumed", saved.header.id, f"was resumed as {successor.run} at {successor.at}")
+    harmless = {node.name for node in flat.nodes if node.actor is None or node.actor.idempotency == "supported"}
+    later = Counter(happened.name for happened in saved.later)
+    for name, count in later.items():
+        if name not in harmless:
+            detail = f"{count} firings behind the step had their effects, which are not undone; they run again"
+            yield warn("side_effects", name, detail)
+    if later:
+        total = sum(later.values())
+        yield warn("runs_again", saved.header.id, f"{total} completed firings stand behind step {saved.step}")
+    for node in base.diff.graph.changed_nodes:
+        changed = ", ".join(change.path for change in node.changes)
+        yield warn("node_changed", node.id, f"{changed} is not what the run was made with; the new one runs")
+
+
+def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
+    """Carry a plan out."""
+    saved = _saved(job)
+    if saved.status == "completed" and job.at_last:
+        return Ended(run=saved.header.id, status="completed", output=saved.output, trace=job.path, replayed=saved.step)
+    asked = _network(job.app).resume(saved.path, step=None if job.at_last else job.step)
+    for firing, decided in job.decisions.reconcile.items():
+        asked.reconcile(firing, decided.how, decided.value)
+    run_id = new_id()
+    asked.observe(emit).control(Stopping(job.stop)).id(run_id)
+    try:
+        result = in_loop(asked.run(trace=job.trace or default_trace(run_id)), job.stop)
+    except RefusedError as error:
+        raise Refused([Refusal(code=error.code, subject=error.place, detail=error.reason)], plan) from error
+    return _ended(result, emit)
+
+
+def start(asked: Start, emit: Emit) -> Ended:
+    """Start a run of a network; the input is an object of the tokens of each port, one value for one token."""
+    network = _network(asked.app)
+    given = asked.input if asked.input is not None else {}
+    if not isinstance(given, dict):
+        raise UsageError("--input", "a network needs an object of its ports: --input '{\"port\": [...]}'")
+    inputs = {port: tokens if isinstance(tokens, list) else [tokens] for port, tokens in given.items()}
+    run_id = new_id()
+    trace = asked.trace or default_trace(run_id)
+    going = network.run(inputs, trace=trace, id=run_id, observe=emit, control=Stopping(asked.stop))
+    return _ended(in_loop(going, asked.stop), emit)
+
+
+def _ended(result: NetworkResult, emit: Emit) -> Ended:
+    for failure in result.failures:
+        error = failure.error
+        where = "/".join(error.where or ())
+        emit({"event": "error", "where": where, "type": error.type, "message": error.message})
+    for left in result.leftovers:
+        emit({"event": "leftover", "queue": left.queue, "count": left.count, "kind": left.kind, "why": left.why})
+    if result.open:
+        emit({"event": "suspended", "reason": result.reason, "pending": result.open})
+    return Ended(
+        run=result.run_id,
+        status=result.status,
+        reason=result.reason,
+        output=result.saved_outputs if result.status == "completed" else None,
+        trace=result.trace,
+        resumed_from=result.resumed_from,
+        replayed=result.replayed,
+        ran=result.steps,
+    )
+
+
+def today(app: App) -> Definition:
+    """What a network is now."""
+    network = _network(app)
+    return definition(flatten(network), network.values)
+
+
+DRIVER = Driver(
+    name=NAME,
+    drives=drives,
+    plan=plan,
+    resume=resume,
+    takes=lambda value: isinstance(value, Network),
+    start=start,
+    today=today,
+)
