@@ -168,6 +168,10 @@ class NetworkRun:
         if retry:
             self._check([firing.number])
 
+    def reopen(self, number: int) -> None:
+        """A node whose firing was released may fire again."""
+        self._check([number])
+
     def hold(self, firing: Firing, inner: Value) -> None:
         """The firing is an agent that waits for somebody; `inner` is what it holds."""
         self._land(firing)

@@ -362,6 +362,8 @@ class Driven:
         given_up = [firing_id for firing_id, decided in self.open.items() if decided is None and firing_id not in left]
         status, reason = _ending(ended, failures, left, self._aborted)
         outputs = self._outputs()
+        for failure in failures:  # so that the last state shows what did not get done as still to be done
+            self.run.reopen(failure.firing.number)
         self.recorder.end(
             status, reason, failures[0].error if failures else None, outputs if status == "completed" else None
         )
