@@ -7,22 +7,57 @@ is data.
 """
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from inspector.runner.effects import Busy, Effect
+from inspector.runner.errors import RunClosed
 
 
 class Control:
-    """How a run is stopped from outside: at the next boundary. May be set from any thread or signal
-    handler. To give up what is under way too, cancel the task: what was begun then may have happened."""
+    """How a run is steered and stopped from outside; from any thread or signal handler. To give up what is
+    under way too, cancel the task: what was begun then may have happened."""
 
     def __init__(self) -> None:
         self.stopping = False
+        self._lock = threading.Lock()
+        self._inbox: list[str] = []
+        self._closed: str | None = None
 
     def stop(self) -> None:
         """Stop at the next boundary."""
         self.stopping = True
+
+    def steer(self, message: str) -> None:
+        """A message for the model, before its next call. Raises RunClosed when the run takes no more."""
+        with self._lock:
+            if self._closed is not None:
+                raise RunClosed("run", f"the run is {self._closed}: it takes no more messages")
+            self._inbox.append(message)
+
+    def ask(self, take: Callable[[str], None], ask: Callable[[], Effect]) -> Effect:
+        """Ask a machine for its next effect, after it took what came in. Nothing comes in between: a message
+        is taken before the end, or refused after it."""
+        with self._lock:
+            for message in self._inbox:
+                take(message)
+            self._inbox.clear()
+            try:
+                effect = ask()
+            except Exception:
+                self._closed = "over"
+                raise
+            if effect.ending:
+                self._closed = "over or suspended"
+            return effect
+
+    def close(self, reason: str) -> list[str]:
+        """Take no more messages; returns those that nobody took."""
+        with self._lock:
+            self._closed = self._closed or reason
+            left, self._inbox = self._inbox, []
+            return left
 
 
 class Machine(Protocol):

@@ -270,7 +270,7 @@ async def _journaled(
 async def _driven(leg: Leg, begin: Callable[[Leg], Awaitable[None]]) -> ending.Ending:
     try:
         await begin(leg)
-        effect = await drive(leg.run, lambda wanted: perform(leg, wanted), leg.control)
+        effect = await drive(leg, lambda wanted: perform(leg, wanted), leg.control)
         return await ending.settle(leg, effect)
     except (asyncio.CancelledError, KeyboardInterrupt):
         ending.interrupted(leg)
@@ -306,6 +306,7 @@ def _result(
         error=ended.error,
         steps=leg.recorder.seq,
         forgotten=ended.forgotten,
+        refused=tuple(leg.undelivered),
         resumed_from=resumed_from.run if resumed_from is not None else None,
     )
 

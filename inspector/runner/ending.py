@@ -30,6 +30,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 async def settle(leg: Leg, effect: Effect | None) -> Ending:
     """The ending that an effect (or a stop, None) is; the journal says so when this returns."""
+    leg.close("stopped")
     if isinstance(effect, Done):
         forgotten = await remember(leg)
         output = effect.output if effect.value is None else effect.value
@@ -47,6 +48,7 @@ async def settle(leg: Leg, effect: Effect | None) -> Ending:
 
 async def failed(leg: Leg, error: BaseException) -> Ending:
     """The ending of a run that failed."""
+    leg.close("over")
     kind = error.kind if isinstance(error, RunFailed | ModelError) else None
     status: RunStatus = "failed"
     if isinstance(error, ModelError):

@@ -14,9 +14,9 @@ import msgspec
 from inspector.model.run import RunError
 from inspector.model.values import Value, to_json
 from inspector.runner import view
-from inspector.runner.data import RunData
+from inspector.runner.data import Failed, Finished, RunData
 from inspector.runner.drive import Control
-from inspector.runner.effects import AnyEvent, Scratch
+from inspector.runner.effects import AnyEvent, Effect, Scratch, Steer
 from inspector.runner.machine import AgentRun
 from inspector.runner.memory import Memory
 from inspector.runner.messages import Message, ModelTurn
@@ -98,6 +98,7 @@ class Leg:
         """The tools of the turn under way; None until this process has prepared one."""
         self.batch_started: str | None = None
         self._scratch = to_json(run.data.scratch) if run.data.scratch else ""
+        self.undelivered: list[str] = []
         self._chain: list[tuple[Message, str]] = []
 
     @property
@@ -109,6 +110,22 @@ class Leg:
     def streaming(self) -> bool:
         """Whether models are streamed."""
         return self.emit is not None
+
+    def next(self) -> Effect:
+        """What the run wants next, with what was said to it from outside before."""
+        return self.control.ask(self._steered, self.run.next)
+
+    def _steered(self, message: str) -> None:
+        self.tell(Steer(Message.user(message)))
+
+    def close(self, reason: str) -> None:
+        """Nothing more is taken from outside; what came in and was not taken waits in the run, unless that
+        is over."""
+        for message in self.control.close(reason):
+            if isinstance(self.data.phase, Finished | Failed):
+                self.undelivered.append(message)
+            else:
+                self._steered(message)
 
     def tell(self, event: AnyEvent) -> None:
         """Tell the machine something that is no operation, and write it down first."""

@@ -38,6 +38,7 @@ class RunResult(msgspec.Struct, kw_only=True):
     error: RunError | None = None
     steps: int = 0
     forgotten: str | None = None
+    refused: tuple[str, ...] = ()
     resumed_from: str | None = None
 
     @property
@@ -52,9 +53,10 @@ class RunResult(msgspec.Struct, kw_only=True):
 
     @property
     def undelivered(self) -> tuple[Message, ...]:
-        """Messages that came too late."""
+        """Messages that came too late for a turn."""
         phase = self.run.data.phase
-        return phase.undelivered if isinstance(phase, Finished) else ()
+        late = phase.undelivered if isinstance(phase, Finished) else ()
+        return (*late, *(Message.user(text) for text in self.refused))
 
     def raise_for_status(self) -> "RunResult":
         """This result; raises RunFailed when the run failed."""

@@ -26,11 +26,15 @@ class StopAt(Control):
 
     def __init__(self, at: int) -> None:
         self.at, self.asked = at, 0
+        super().__init__()
 
     @property
     def stopping(self) -> bool:  # type: ignore[override]
         self.asked += 1
         return self.asked > self.at
+
+    @stopping.setter
+    def stopping(self, value: bool) -> None: ...
 
 
 Notes = list[tuple[str, str]]
