@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from inspector.formats.jsontext import Damaged, Place, parse
+from inspector.formats.contents import arguments_of, name_of, text_of
 from inspector.formats.readers.agent_framework.checkpoint import Checkpoint, Request, fields_of
 from inspector.model.run import Call, Message, Pending
-from inspector.model.values import Value, preview, to_json
+from inspector.model.values import Value, preview
 
 CALL, RESULT, APPROVAL = "function_call", "function_result", "function_approval_request"
 
@@ -90,8 +90,8 @@ def messages_of(fields: dict[str, Value]) -> Iterator[Message]:
         if kind == CALL:
             calls.append(call_of(content))
         elif kind == RESULT:
-            call_id = content.get("call_id")
-            results.append(Message(role="tool", text=text_of(content.get("result")), call_id=text_of(call_id) or None))
+            call_id = name_of(content.get("call_id"))
+            results.append(Message(role="tool", text=text_of(content.get("result")), call_id=call_id))
         elif kind == "text":
             texts.append(text_of(content.get("text")))
         elif kind != APPROVAL:
@@ -103,28 +103,12 @@ def messages_of(fields: dict[str, Value]) -> Iterator[Message]:
 
 def call_of(content: dict[str, Value]) -> Call:
     """A function call."""
-    call_id, own_id = content.get("call_id"), content.get("id")
     return Call(
-        name=text_of(content.get("name")) or "?",
-        call_id=text_of(call_id) or None,
-        internal_call_id=text_of(own_id) or None,
+        name=name_of(content.get("name")) or "?",
+        call_id=name_of(content.get("call_id")),
+        internal_call_id=name_of(content.get("id")),
         arguments=arguments_of(content.get("arguments")),
     )
-
-
-def arguments_of(value: Value) -> Value:
-    """Arguments, parsed where they are JSON as text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse(value.encode("utf-8", "backslashreplace"), Place("arguments"), [])
-    except Damaged:
-        return value
-
-
-def text_of(value: Value) -> str:
-    """Text as it stands, anything else as JSON; "" for null."""
-    return value if isinstance(value, str) else "" if value is None else to_json(value)
 
 
 def _approved(fields: dict[str, Value]) -> Iterator[str]:

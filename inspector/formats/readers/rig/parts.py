@@ -9,10 +9,11 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from inspector.formats.contents import name_of, text_of
 from inspector.formats.pairing import outline
 from inspector.model.run import Call, Message
 from inspector.model.text import clean
-from inspector.model.values import Value, preview, to_json
+from inspector.model.values import Value, preview
 
 Outline = tuple[str, tuple[str | None, ...], tuple[str, ...]]
 """A message's letter, the ids of its calls or of the call that it answers, the names of its calls."""
@@ -114,10 +115,9 @@ def call_of(part: Value, internal_id: str | None = None) -> Call:
     function = part.get("function")
     function = function if isinstance(function, dict) else {}
     # 0.39 to 0.41 keep the id that results refer to in `call_id`.
-    call_id = part.get("call_id") or part.get("id")
     return Call(
-        name=text_of(function.get("name")) or "?",
-        call_id=None if call_id is None else text_of(call_id),
+        name=name_of(function.get("name")) or "?",
+        call_id=name_of(part.get("call_id")) or name_of(part.get("id")),
         internal_call_id=internal_id,
         arguments=function.get("arguments"),
     )
@@ -126,23 +126,15 @@ def call_of(part: Value, internal_id: str | None = None) -> Call:
 def result_of(part: Value) -> Message:
     """A tool result as a message."""
     part = part if isinstance(part, dict) else {}
-    call_id = part.get("call") or part.get("call_id") or part.get("id")
-    name = part.get("name")
+    ids = (name_of(part.get(key)) for key in ("call", "call_id", "id"))
     content = part.get("content")
     lines = [_line(item) for item in content] if isinstance(content, list) else [text_of(content)]
     return Message(
         role="tool",
         text="\n".join(line for line in lines if line is not None),
-        call_id=None if call_id is None else text_of(call_id),
-        name=None if name is None else text_of(name),
+        call_id=next(filter(None, ids), None),
+        name=name_of(part.get("name")),
     )
-
-
-def text_of(value: Value) -> str:
-    """Text as it stands, anything else as JSON; "" for null."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None else to_json(value)
 
 
 def _parts(value: dict[str, Any]) -> list[Value]:

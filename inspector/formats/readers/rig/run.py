@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from inspector.formats.contents import name_of
 from inspector.formats.conversation import Conversation, letter
 from inspector.formats.document import WHOLE_LIMIT, Document, Elements
 from inspector.formats.jsontext import NOTES
 from inspector.formats.pairing import Pairing
-from inspector.formats.readers.rig.parts import text_of
 from inspector.formats.readers.rig.standing import standing
 from inspector.formats.readers.rig.timeline import Messages
 from inspector.model.run import (
@@ -235,8 +235,8 @@ def _advertised(value: Value) -> tuple[Tool, ...] | None:
         return None
     return tuple(
         Tool(
-            name=text_of(definition.get("name")) or "?",
-            description=text_of(definition.get("description")) or None,
+            name=name_of(definition.get("name")) or "?",
+            description=name_of(definition.get("description")),
             schema=definition.get("parameters"),
         )
         for definition in definitions

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
+from inspector.formats.contents import name_of, text_of
 from inspector.formats.document import Fields
-from inspector.formats.readers.rig.parts import call_of, kind_of, reply, result_of, text_of
+from inspector.formats.readers.rig.parts import call_of, kind_of, reply, result_of
 from inspector.model.run import Call, Message, Pending, PendingStatus, RunStatus
 from inspector.model.values import Value, preview
 
@@ -80,7 +81,7 @@ def _slots(item: Value) -> list[Pending]:
         return []
     if "tool_call" in item:
         internal_id = item.get("internal_call_id") or item.get("block_id")
-        call = call_of(item["tool_call"], text_of(internal_id) if internal_id is not None else None)
+        call = call_of(item["tool_call"], name_of(internal_id))
         answer = item.get("preresolved_result")
         return [_pending(call, answer=answer)]
     slots = item.get("slots")
