@@ -16,13 +16,16 @@ class Stopping(Control):
 
     def __init__(self, event: threading.Event) -> None:
         self._event = event
+        super().__init__()
 
     @property
-    def stopping(self) -> bool:  # type: ignore[override]
+    def stopping(self) -> bool:
         return self._event.is_set()
 
-    def stop(self) -> None:
-        self._event.set()
+    @stopping.setter
+    def stopping(self, value: bool) -> None:
+        if value:
+            self._event.set()
 
 
 def in_loop(going: Coroutine[object, object, T], stop: threading.Event) -> T:

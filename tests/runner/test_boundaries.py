@@ -29,7 +29,7 @@ class StopAt(Control):
         super().__init__()
 
     @property
-    def stopping(self) -> bool:  # type: ignore[override]
+    def stopping(self) -> bool:
         self.asked += 1
         return self.asked > self.at
 
