@@ -20,7 +20,7 @@ NEWEST = 400
 """Messages that are shown with their texts."""
 ROWS, ALL_ROWS = 6, 400
 """Rows of a text, and of one that is unfolded; Enter shows it whole."""
-TEXT = 2000
+TEXT = 600
 ROLE = 10
 NUMBER = 6
 

@@ -18,7 +18,7 @@ ID_WIDTH, NAME_WIDTH, STATUS_WIDTH = 12, 24, 11
 SAMPLE = 200
 """Entries whose ids and names decide the columns."""
 INDENT = 3
-TEXT = 2000
+TEXT = 600
 
 MEANINGS: dict[PendingStatus, str] = {
     "waiting": "waits for somebody's answer",

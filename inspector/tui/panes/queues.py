@@ -16,7 +16,7 @@ from inspector.tui.session import StateSnapshot
 MANY = 50
 """A queue with more tokens shows only its ends at first."""
 ENDS = 10
-TEXT = 2000
+TEXT = 600
 BAR = 20
 EIGHTHS = " ▏▎▍▌▋▊▉"
 

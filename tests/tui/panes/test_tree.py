@@ -1,3 +1,4 @@
+import json
 from collections.abc import Hashable, Set
 from typing import Any
 
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from inspector.model.values import equal
 from inspector.tui.line import text_of
 from inspector.tui.panes.parts import Stack
-from inspector.tui.panes.tree import OPEN_SIZE, Fold, Tree
+from inspector.tui.panes.tree import OPEN_SIZE, Fold, Tree, same
 from tests.tui.panes.snapshots import few, shown
 
 plain = st.none() | st.booleans() | st.integers() | st.text(max_size=4)
@@ -51,6 +52,21 @@ def test_marks_are_quiet_exactly_where_nothing_changed(sides: tuple[Any, Any]) -
     before, after = sides
     marks = {line[:1] for line in rows(after, before=before)}
     assert bool(marks & {"~", "+", "-"}) == (not equal(before, after))
+
+
+@few
+@given(values, values)
+def test_same_is_equal(one: Any, other: Any) -> None:
+    assert same(one, other) == equal(one, other)
+    copied = json.loads(json.dumps(one))
+    assert same(one, copied)
+    if isinstance(one, dict):
+        assert same(one, dict(reversed(one.items())))
+
+
+def test_one_and_true_are_not_the_same_however_deep() -> None:
+    assert not same({"a": [1]}, {"a": [True]})
+    assert not same([1.0], [1])
 
 
 def test_what_folds_is_open_when_small() -> None:
