@@ -10,6 +10,7 @@ from inspector.model.text import one_line
 from inspector.model.values import preview
 from inspector.tui.line import PENDING_SIGNS, Line, Opens, Span, plain
 from inspector.tui.panes.cells import column, fit
+from inspector.tui.panes.flow import Flow
 from inspector.tui.panes.parts import Blocks, Fixed, Part, Stack, note, shallow
 from inspector.tui.panes.signs import PENDING
 from inspector.tui.session import StateSnapshot
@@ -18,6 +19,8 @@ ID_WIDTH, NAME_WIDTH, STATUS_WIDTH = 12, 24, 11
 SAMPLE = 200
 """Entries whose ids and names decide the columns."""
 INDENT = 3
+NOTE_ROWS = 6
+"""Rows of a note; Enter shows all of it."""
 TEXT = 600
 
 MEANINGS: dict[PendingStatus, str] = {
@@ -72,10 +75,14 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
         entries = list(group)
         build = partial(
             _entry,
+            width=width,
             id_width=column([entry.call_id or "" for entry in entries[:SAMPLE]], ID_WIDTH),
             name_width=column([entry.name for entry in entries[:SAMPLE]], min(NAME_WIDTH, max(width // 3, 8))),
         )
-        parts += [Fixed([_heading(kind, entries)]), Blocks(entries, lambda entry: 1 + len(_details(entry)), build)]
+        parts += [
+            Fixed([_heading(kind, entries)]),
+            Blocks(entries, lambda entry: 1 + len(_details(entry, width)), build),
+        ]
     return Stack(parts)
 
 
@@ -88,7 +95,7 @@ def _heading(kind: PendingKind, entries: Sequence[Pending]) -> Line:
     return plain(words, "heading")
 
 
-def _entry(at: int, entry: Pending, *, id_width: int, name_width: int) -> list[Line]:
+def _entry(at: int, entry: Pending, *, width: int, id_width: int, name_width: int) -> list[Line]:
     sign = PENDING_SIGNS[entry.status]
     whole = Opens(" ".join(filter(None, (entry.name, entry.call_id))), shallow(entry, always=("arguments",)))
     spans = [Span(f" {PENDING[entry.status]} {fit(sign.text, STATUS_WIDTH)}", sign.style)]
@@ -97,30 +104,34 @@ def _entry(at: int, entry: Pending, *, id_width: int, name_width: int) -> list[L
     spans.append(Span(fit(entry.name, name_width) + "  ", "accent"))
     if entry.arguments is not None or entry.kind == "tool":
         spans.append(Span(preview(entry.arguments, TEXT)))
-    return [Line(tuple(spans), whole), *(_detail(name, entry, whole) for name in _details(entry))]
+    return [Line(tuple(spans), whole), *(_detail(name, text, entry, whole) for name, text in _details(entry, width))]
 
 
-def _details(entry: Pending) -> list[str]:
-    """What is said of an entry below its own line."""
-    return [
-        name
-        for name, told in (
-            ("status", entry.status in EXPLAINED),
-            ("result", entry.result is not None),
-            ("note", bool(entry.note)),
-            ("since", bool(entry.since)),
-        )
-        if told
-    ]
+def _details(entry: Pending, width: int) -> list[tuple[str, str]]:
+    """What is said of an entry below its own line: (of what, text), a note in as many rows as it takes."""
+    found = [("status", MEANINGS[entry.status])] if entry.status in EXPLAINED else []
+    if entry.result is not None:
+        found.append(("result", ""))
+    if entry.note:
+        found += [("note", row) for row in _rows(entry.note, width - INDENT)]
+    if entry.since:
+        found.append(("since", one_line(f"since {entry.since}")))
+    return found
 
 
-def _detail(name: str, entry: Pending, whole: Opens) -> Line:
+def _rows(note: str, width: int) -> list[str]:
+    line = one_line(note)
+    if len(line) <= width // 2:
+        return [line]
+    flow = Flow(line[: NOTE_ROWS * width], width)
+    return flow[:NOTE_ROWS]
+
+
+def _detail(name: str, text: str, entry: Pending, whole: Opens) -> Line:
     indent = Span(" " * INDENT)
     if name == "status":
-        return Line((indent, Span(MEANINGS[entry.status], PENDING_SIGNS[entry.status].style)), whole)
+        return Line((indent, Span(text, PENDING_SIGNS[entry.status].style)), whole)
     if name == "result":
         opens = Opens(f"result of {whole.title}", entry.result)
         return Line((indent, Span("→ ", "done"), Span(preview(entry.result, TEXT))), opens)
-    if name == "note":
-        return Line((indent, Span(one_line(entry.note or ""), "dim")), whole)
-    return Line((indent, Span(one_line(f"since {entry.since}"), "dim")), whole)
+    return Line((indent, Span(text, "dim")), whole)

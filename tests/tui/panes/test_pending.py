@@ -77,6 +77,14 @@ def test_what_is_not_recorded_is_not_nothing() -> None:
     assert pending.title(snapshot(pending=())) == 0
 
 
+def test_a_long_note_takes_more_rows() -> None:
+    entries = (Pending(kind="tool", name="t", status="ready", note="one two three " * 8),)
+    lines = shown(pending.lines(snapshot(pending=entries), 40))
+    assert len(lines) > 4
+    assert all(len(line) <= 40 for line in lines)
+    assert " ".join(line.strip() for line in lines[2:]).strip() == ("one two three " * 8).strip()
+
+
 def test_long_names_and_wide_ones_keep_the_columns() -> None:
     entries = (
         Pending(kind="tool", name="x" * 500, status="ready", call_id="i" * 500, arguments={}),
