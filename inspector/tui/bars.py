@@ -1,16 +1,11 @@
-"""Single lines at the edges of the screen: header, headings, footer, and the line that is typed into."""
+"""Single lines at the edges of the screen: header, headings, footer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
-from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.geometry import Region
-from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Input
 
 from inspector.tui import keys
 from inspector.tui.draw import strip
@@ -103,70 +98,3 @@ def hints(places: Sequence[Where], width: int) -> Line:
             spans += [Span(" " + " ".join(signs), "key"), Span(f" {hint} ", "dim")]
             room -= size
     return Line((*spans, Span(" " + " ".join(last_keys), "key"), Span(f" {last_hint}", "dim")))
-
-
-class Prompt(Horizontal):
-    """A line that is typed into, in the footer's place. `kind` tells what it was opened for."""
-
-    DEFAULT_CSS = """
-    Prompt { height: 1; display: none; background: transparent; }
-    Prompt Bar { width: auto; }
-    Prompt Input { width: 1fr; height: 1; border: none; padding: 0; background: transparent; }
-    Prompt Input:focus { border: none; }
-    """
-
-    @dataclass
-    class Entered(Message):
-        """Enter: `text` as it was typed."""
-
-        kind: str
-        text: str
-
-    @dataclass
-    class Typed(Message):
-        """A character more or less."""
-
-        kind: str
-        text: str
-
-    @dataclass
-    class Left(Message):
-        """Escape."""
-
-        kind: str
-
-    def __init__(self) -> None:
-        super().__init__(id="prompt")
-        self.kind = ""
-        self._label = Bar()
-        self._input = Input(compact=True, select_on_focus=False)
-        self._input.cursor_blink = False
-
-    def compose(self) -> ComposeResult:
-        yield self._label
-        yield self._input
-
-    def ask(self, kind: str, label: str, text: str = "") -> None:
-        """Open it."""
-        self.kind = kind
-        self._label.styles.width = len(label) + 2
-        self._label.set(plain(f" {label} ", "key"))
-        self._input.value = text
-        self._input.cursor_position = len(text)
-        self.display = True
-        self.screen.set_focus(self._input)
-
-    def close(self) -> None:
-        self.display = False
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.post_message(self.Entered(self.kind, event.value))
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        if self.display:
-            self.post_message(self.Typed(self.kind, event.value))
-
-    def key_escape(self) -> None:
-        self.post_message(self.Left(self.kind))

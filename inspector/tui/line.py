@@ -5,11 +5,15 @@ like is decided there, once, and a meaning that matters is also told by a sign o
 because not every terminal has colours. Text of a span is one line; `draw` makes sure of that.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from __future__ import annotations
 
-from inspector.model.run import PendingStatus, RunStatus, StepStatus
-from inspector.model.values import Value
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:  # the first paint needs none of it
+    from collections.abc import Iterator
+
+    from inspector.model.run import PendingStatus, RunStatus, StepStatus
+    from inspector.model.values import Value
 
 
 class Span(NamedTuple):
@@ -63,8 +67,7 @@ COLOURS = {
 }
 """What a meaning looks like, in the colours that every terminal has and its owner chose."""
 
-StepSign = dict[StepStatus, Span]
-STEP_SIGNS: StepSign = {
+STEP_SIGNS: dict[StepStatus, Span] = {
     "done": Span("ok", "done"),
     "failed": Span("failed", "failed"),
     "replayed": Span("replay", "replayed"),

@@ -15,7 +15,7 @@ from inspector.model.source import RunSet, RunSource
 from inspector.tui import fetch
 from inspector.tui.columns import Chunk, Filter
 from inspector.tui.fetch import Nesting, Progress, States
-from inspector.tui.messages import (
+from inspector.tui.reports import (
     Damaged,
     Facts,
     Failed,

@@ -6,9 +6,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from inspector.tui.bars import Bar, Footer, Prompt
+from inspector.tui.bars import Bar, Footer
 from inspector.tui.keys import Where, typing
 from inspector.tui.line import Line, Lines, plain
+from inspector.tui.prompt import Prompt
 from inspector.tui.rows import Rows
 
 

@@ -9,11 +9,11 @@ from textual import events
 from inspector.errors import InspectorError
 from inspector.model.run import Problem
 from inspector.tui import keys
-from inspector.tui.bars import Prompt
 from inspector.tui.columns import KINDS, STATUSES, Columns, Filter
 from inspector.tui.keys import Key, Where
 from inspector.tui.line import STEP_SIGNS, Line, Opens, Span, plain
 from inspector.tui.page import Page
+from inspector.tui.prompt import Prompt
 from inspector.tui.viewer import Viewer
 
 TITLES: dict[Where, str] = {
@@ -100,7 +100,7 @@ class ProblemsPage(Page):
         ]
         count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
         none = [plain(" nothing is wrong with this file, as far as it was read", "dim")]
-        super().__init__(f"Problems: {count}" if lines else "Problems", lines or none)
+        super().__init__(count if lines else "Problems", lines or none)
 
     def chosen(self, line: Line, index: int) -> None:
         if line.opens:
@@ -127,7 +127,8 @@ class FilterPage(Page):
         lines = []
         for place, name, number in self._entries:
             on = not self._filter if place == "all" else name in (*self._filter.kinds, *self._filter.statuses)
-            word = name if place != "status" else f"{name} ({STEP_SIGNS[name].text})"  # type: ignore[index]
+            sign = STEP_SIGNS[name].text if place == "status" else name  # type: ignore[index]
+            word = name if sign == name else f"{name} ({sign})"
             lines.append(
                 Line(
                     (
@@ -155,31 +156,6 @@ class FilterPage(Page):
         self.rows.show(self._lines())
 
 
-class OpeningPage(Page):
-    """Until a path is open."""
-
-    def __init__(self, path: str) -> None:
-        self._path, self._seconds = path, 0
-        super().__init__("runinspect", self._lines())
-
-    def _lines(self) -> list[Line]:
-        waited = f"  {self._seconds} s" if self._seconds else ""
-        return [plain(""), Line((Span("  opening ", "dim"), Span(self._path), Span(f" …{waited}", "dim")))]
-
-    def on_mount(self) -> None:
-        self.set_interval(1.0, self._tick)
-
-    def _tick(self) -> None:
-        self._seconds += 1
-        self.rows.show(self._lines())
-
-    def chosen(self, line: Line, index: int) -> None:
-        pass
-
-    def back(self) -> bool:
-        return False
-
-
 class ErrorPage(Page):
     """Nothing can be shown: what, where, and what to do."""
 
@@ -194,10 +170,10 @@ class ErrorPage(Page):
             ("where", self._error.place, ""),
             ("to do", advice or "q leaves; `runinspect formats` lists what can be read", ""),
         )
-        lines = [plain("")]
+        lines = []
         for name, text, style in told:
             for part in wrap(text, max(event.size.width - 12, 20)):
-                lines.append(Line((Span(f"  {name:<7}", "dim"), Span(part, style))))
+                lines.append(Line((Span(f" {name:<7}", "dim"), Span(part, style))))
                 name = ""
         self.rows.show(lines)
 

@@ -9,15 +9,16 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from inspector.tui.bars import Bar, Footer, Prompt
+from inspector.tui.bars import Bar, Footer
 from inspector.tui.columns import Filter
 from inspector.tui.header import header, rate
 from inspector.tui.keys import bindings, typing
 from inspector.tui.line import Line, plain
 from inspector.tui.loader import Loader
-from inspector.tui.messages import Damaged, Exported, Failed, Fetched, Known, Scanned, Searched, Stood
 from inspector.tui.overview import OverviewBar
 from inspector.tui.pages import FilterPage, ProblemsPage
+from inspector.tui.prompt import Prompt
+from inspector.tui.reports import Damaged, Exported, Failed, Fetched, Known, Report, Scanned, Searched, Stood
 from inspector.tui.rows import Rows
 from inspector.tui.session import Session
 from inspector.tui.statepane import StatePane
@@ -58,7 +59,7 @@ class RunScreen(Screen[None]):
 
     CSS = """
     RunScreen #body { height: 1fr; }
-    RunScreen #left { width: 47%; }
+    RunScreen #left { width: 44%; }
     RunScreen #timeline { height: 1fr; }
     RunScreen #state { width: 1fr; border-left: solid ansi_bright_black; }
     RunScreen.-ascii #state { border-left: ascii ansi_bright_black; }
@@ -140,11 +141,33 @@ class RunScreen(Screen[None]):
         if self.session.go(seq):
             self.sync()
 
-    def known(self, report: Known) -> None:
+    def take(self, report: Report) -> None:
+        """Show what the loader reports of the run."""
+        match report:
+            case Known():
+                self._known(report)
+            case Fetched():
+                self._fetched(report)
+            case Stood():
+                if self.session.stood(report):
+                    self.ask_state()
+            case Scanned():
+                self._scanned(report)
+            case Damaged():
+                self.session.damage = report.before
+                self.timeline.changed()
+            case Searched():
+                self._searched(report)
+            case Exported():
+                self._exported(report)
+            case Failed():
+                self._failed(report)
+
+    def _known(self, report: Known) -> None:
         self.session.known(report)
         self.sync(rows=report.revised is not None, state=True)
 
-    def fetched(self, report: Fetched) -> None:
+    def _fetched(self, report: Fetched) -> None:
         rows = list(self.session.fetched(report))
         if self.timeline.lay_out():
             self.timeline.changed()
@@ -155,22 +178,14 @@ class RunScreen(Screen[None]):
         if not self.session.wanted_rows(sight) and (ranges := self.session.wanted_rows(around)):
             self.loader.near(ranges)
 
-    def stood(self, report: Stood) -> None:
-        if self.session.stood(report):
-            self.ask_state()
-
-    def scanned(self, report: Scanned) -> None:
+    def _scanned(self, report: Scanned) -> None:
         longest = self.session.columns.longest
         rows = self.session.scanned(report)
         self.sync(rows=rows or longest != self.session.columns.longest, state=False)
         if self.session.seeking:
             self.action_odd(self.session.seeking)
 
-    def damaged(self, report: Damaged) -> None:
-        self.session.damage = report.before
-        self.timeline.changed()
-
-    def searched(self, report: Searched) -> None:
+    def _searched(self, report: Searched) -> None:
         before = self.session.cursor
         self.session.searched(report)
         if not report.ended:
@@ -181,13 +196,13 @@ class RunScreen(Screen[None]):
             self.footer.key_pressed()
             self.sync(state=before != self.session.cursor)
 
-    def exported(self, report: Exported) -> None:
+    def _exported(self, report: Exported) -> None:
         if report.ended:
             self.footer.tell(f"wrote {report.path}", "done")
         else:
             self.footer.tell(f"writing {report.path}: {rate(report.progress)}   Esc stops", "accent")
 
-    def failed(self, report: Failed) -> None:
+    def _failed(self, report: Failed) -> None:
         self.footer.tell(str(report.error), "failed")
         if report.what == "find":
             self.session.search = None

@@ -1,38 +1,31 @@
 """The screen of a path that holds several runs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
-from textual.message import Message
 
 from inspector.model.run import Problem, RunRow, SourceInfo
-from inspector.tui.bars import Bar, Prompt
+from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Span, plain, text_of
-from inspector.tui.messages import Listed
 from inspector.tui.page import Page
 from inspector.tui.pages import ProblemsPage
+from inspector.tui.prompt import Prompt
+from inspector.tui.reports import Listed
 from inspector.tui.runlist import Columns, line, ordered, titles
 
 
 class RunsPage(Page):
-    """A row per run, in the order in which they need somebody. Enter posts Chosen."""
+    """A row per run, in the order in which they need somebody. Enter gives its id to `choose`."""
 
     PLACES: ClassVar[tuple[Where, ...]] = ("runs", "app")
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
 
-    @dataclass
-    class Chosen(Message):
-        """Open this run."""
-
-        run_id: str
-
-    def __init__(self, report: Listed, now: Callable[[], datetime]) -> None:
-        self._now = now
+    def __init__(self, report: Listed, now: Callable[[], datetime], choose: Callable[[str], None]) -> None:
+        self._now, self._choose = now, choose
         self._text = ""
         self._rows: Sequence[RunRow] = ()
         self._shown: list[RunRow] = []
@@ -42,12 +35,12 @@ class RunsPage(Page):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.take(self._report)
+        self.listed(self._report)
 
     def on_resize(self, event: events.Resize) -> None:
         self._show()
 
-    def take(self, report: Listed) -> None:
+    def listed(self, report: Listed) -> None:
         """Show these runs, with the cursor on the run it was on."""
         self._report = report
         self._rows, self.problems = report.rows, report.problems
@@ -68,7 +61,7 @@ class RunsPage(Page):
 
     def chosen(self, line: Line, index: int) -> None:
         if index < len(self._shown):
-            self.post_message(self.Chosen(self._shown[index].id))
+            self._choose(self._shown[index].id)
 
     def back(self) -> bool:
         if not self._text:

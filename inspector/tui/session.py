@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from inspector.model.run import Definition, Problem, RawRecord, Record, SourceInfo, State, Step
 from inspector.tui.columns import Bucket, Columns, Filter
 from inspector.tui.fetch import Progress
-from inspector.tui.messages import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
+from inspector.tui.reports import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
 from inspector.tui.times import Timed
 
 KEPT = 2048

@@ -102,7 +102,7 @@ def _found(text: str, found: str, style: str) -> list[Span]:
 def _damage(row: Row) -> list[Span]:
     if row.damage is None:
         return []
-    return [Span(f"[damage {'behind' if row.behind else 'before'} this: {row.damage.where}] ", "problem")]
+    return [Span(f"[damage {'behind' if row.behind else 'before'} this] ", "problem")]
 
 
 class TimelineLines:

@@ -15,12 +15,13 @@ from inspector.model.text import one_line
 from inspector.model.values import Value, clean_value, decimal, integer, to_json
 from inspector.tui import clipboard
 from inspector.tui._compat import send
-from inspector.tui.bars import Bar, Prompt
+from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Opens, plain
 from inspector.tui.page import Page
 from inspector.tui.panes.textview import TextView
 from inspector.tui.panes.treeview import TreeView
+from inspector.tui.prompt import Prompt
 from inspector.tui.rows import Rows
 
 MOST_PARSED = 1_000_000

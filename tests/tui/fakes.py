@@ -1,5 +1,6 @@
 """Runs made up for the screen: small ones with everything in them, and one of any length."""
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -198,11 +199,11 @@ def failed_run() -> OneRun:
 
 
 class Long(MemoryRun):
-    """A run of any length whose steps are made when asked for; `made` counts them. It is known batch by
-    batch, each of which takes `pause` seconds."""
+    """A run of any length whose steps are made when asked for; `made` counts them. Its first `batch` steps
+    are known at once, the others when `gate` opens."""
 
-    def __init__(self, length: int, batch: int = 100_000, pause: float = 0.0) -> None:
-        self.length, self.batch, self.pause = length, batch, pause
+    def __init__(self, length: int, batch: int = 100_000, gate: threading.Event | None = None) -> None:
+        self.length, self.batch, self.gate = length, batch, gate
         self.length_known = 0
         self.made = 0
         base = refund(())
@@ -213,9 +214,11 @@ class Long(MemoryRun):
 
     def index(self) -> Iterator[tuple[int, int]]:
         while self.length_known < self.length:
-            time.sleep(self.pause)
             self.length_known = min(self.length_known + self.batch, self.length)
             yield self.length_known, self.length
+            while self.gate and not self.gate.is_set():
+                time.sleep(0.002)
+                yield self.length_known, self.length
 
     def run(self) -> Run:
         return Run(id="long", kind="trace", status="completed", steps=len(self))

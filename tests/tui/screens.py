@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import pytest
 from textual.message import Message
@@ -14,6 +15,7 @@ from inspector.tui.rows import Rows
 from inspector.tui.runscreen import RunScreen
 from tests.tui import fakes
 
+Kind = TypeVar("Kind")
 WIDE = (120, 40)
 NARROW = (80, 24)
 
@@ -25,11 +27,23 @@ async def settle(pilot: Pilot[object]) -> None:
     calm = 0
     for _ in range(2000):
         await pilot.pause(0.005)
-        calm = calm + 1 if app.loader.idle else 0
+        calm = calm + 1 if app.desk and app.desk.loader.idle and _complete(app.desk.run) else 0
         if calm >= 3:
             await pilot.pause()
             return
     pytest.fail("the app does not come to rest")
+
+
+def _complete(screen: RunScreen | None) -> bool:
+    """Whether everything that is in sight is there."""
+    if screen is None:
+        return True
+    snapshot = screen.session.state()
+    return (
+        not screen.session.wanted_rows(screen.timeline.in_sight)
+        and len(screen.session.columns) == screen.session.last
+        and (snapshot is None or not snapshot.loading or not screen.pane.display)
+    )
 
 
 def app_for(monkeypatch: pytest.MonkeyPatch, runs: RunSet, path: str = "runs", **options: object) -> Inspector:
@@ -58,8 +72,18 @@ async def press(pilot: Pilot[object], *keys: str) -> None:
 
 
 def run_screen(app: Inspector) -> RunScreen:
-    assert app.run_screen is not None
-    return app.run_screen
+    assert app.desk is not None
+    assert app.desk.run is not None
+    return app.desk.run
+
+
+def reports(messages: list[Message], kind: type[Kind]) -> list[Kind]:
+    """The reports of a kind among the messages that passed."""
+    found: list[Kind] = []
+    for message in messages:
+        if isinstance(message, Inspector.Reported) and isinstance(message.report, kind) and message.report not in found:
+            found.append(message.report)
+    return found
 
 
 def texts(app: Inspector) -> list[str]:

@@ -1,6 +1,7 @@
 """The whole run in two bytes a step, against the steps themselves."""
 
 from collections import Counter
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ FILTERS = st.builds(
 def columns_of(steps, cuts=()) -> Columns:  # type: ignore[no-untyped-def]
     found = Columns()
     edges = [0, *sorted(cuts), len(steps)]
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in pairwise(edges):
         marks = bytes(MARKS[step] for step in steps[begin:end])
         found.put(Chunk(begin + 1, marks, bytes(len(marks))))
     return found

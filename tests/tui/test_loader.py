@@ -13,7 +13,7 @@ from inspector.model.source import RunSet
 from inspector.tui import loader as loading
 from inspector.tui.columns import Filter
 from inspector.tui.loader import Loader
-from inspector.tui.messages import (
+from inspector.tui.reports import (
     Damaged,
     Failed,
     Fetched,

@@ -1,5 +1,6 @@
 """Keys and what they lead to: where one stands, what was asked of the loader, what is to be read."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,14 @@ from inspector.formats.memory import ManyRuns, OneRun
 from inspector.model.run import SourceInfo
 from inspector.model.source import RunSet
 from inspector.tui.bars import Footer
-from inspector.tui.messages import Stood
-from inspector.tui.pages import ErrorPage, FilterPage, OpeningPage, Palette, ProblemsPage
+from inspector.tui.opening import OpeningScreen
+from inspector.tui.pages import ErrorPage, FilterPage, Palette, ProblemsPage
+from inspector.tui.reports import Stood
 from inspector.tui.runscreen import RunScreen
 from inspector.tui.runsscreen import RunsPage
 from inspector.tui.viewer import Viewer
 from tests.tui import fakes
-from tests.tui.screens import NARROW, WIDE, app_for, press, row_texts, run_screen, settle, shown, texts
+from tests.tui.screens import NARROW, WIDE, app_for, press, reports, row_texts, run_screen, settle, shown, texts
 
 
 def told(app) -> str:  # type: ignore[no-untyped-def]
@@ -42,14 +44,14 @@ async def test_arrows_step_from_either_pane(monkeypatch: pytest.MonkeyPatch) -> 
         assert not run_screen(app).timeline.has_focus
         await press(pilot, "tab", "home")
         assert run_screen(app).session.cursor == 0
-        assert [message.step for message in messages if isinstance(message, Stood)][-1] == 0
+        assert [stood.step for stood in reports(messages, Stood)][-1] == 0
 
 
 async def test_a_state_is_fetched_once_for_many_steps_that_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
         asked: list[int] = []
-        fetch = app.loader.state
-        monkeypatch.setattr(app.loader, "state", lambda step: (asked.append(step), fetch(step)))
+        fetch = app.desk.loader.state
+        monkeypatch.setattr(app.desk.loader, "state", lambda step: (asked.append(step), fetch(step)))
         await press(pilot, *["up"] * 5)
         assert asked == [8, 7, 6, 5, 4]
         assert run_screen(app).pane._snapshot.step == 4  # type: ignore[union-attr]
@@ -147,7 +149,7 @@ async def test_help_shows_every_key_of_where_one_is(monkeypatch: pytest.MonkeyPa
     from inspector.tui import keys
 
     async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
-        places = app.places()
+        places = app.desk.places()
         await press(pilot, "question_mark")
         lines = "\n".join(row_texts(app.screen.rows))  # type: ignore[attr-defined]
         for key in keys.of(*places):
@@ -187,9 +189,9 @@ async def test_narrow_screens_have_two_pages(monkeypatch: pytest.MonkeyPatch) ->
 async def test_a_state_that_nobody_sees_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, fakes.one(), NARROW) as (_, pilot, messages):
         await press(pilot, "up", "up")
-        assert not [message for message in messages if isinstance(message, Stood)]
+        assert not reports(messages, Stood)
         await press(pilot, "tab")
-        assert [message.step for message in messages if isinstance(message, Stood)] == [7]
+        assert [stood.step for stood in reports(messages, Stood)] == [7]
 
 
 async def test_resizing_goes_between_the_two(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,8 +311,6 @@ async def test_what_cannot_be_opened_is_told_with_what_to_do(monkeypatch: pytest
 
 
 async def test_the_first_paint_does_not_wait_for_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    import threading
-
     gate = threading.Event()
 
     def slow(path: str, format: str | None = None) -> RunSet:
@@ -321,7 +321,7 @@ async def test_the_first_paint_does_not_wait_for_the_file(monkeypatch: pytest.Mo
     monkeypatch.setattr("inspector.formats.open_path", slow)
     async with app.run_test(size=NARROW) as pilot:
         await pilot.pause(0.1)
-        assert isinstance(app.screen, OpeningPage)
+        assert isinstance(app.screen, OpeningScreen)
         assert "opening slow/file" in "\n".join(texts(app))
         await pilot.press("question_mark", "escape")
         gate.set()
@@ -330,15 +330,17 @@ async def test_the_first_paint_does_not_wait_for_the_file(monkeypatch: pytest.Mo
 
 
 async def test_a_long_run_shows_its_head_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = fakes.Long(1_000_000, batch=100_000, pause=0.02)
+    gate = threading.Event()
+    run = fakes.Long(1_000_000, batch=100_000, gate=gate)
     app = app_for(monkeypatch, OneRun(run, "x"))
     async with app.run_test(size=NARROW) as pilot:
         for _ in range(500):
             await pilot.pause(0.005)
-            if app.run_screen and any("call 1 " in line for line in texts(app)):
+            if app.desk and app.desk.run and any("call 1 " in line for line in texts(app)):
                 break
         assert len(run) < run.length, "the head stands there before the end is known"
         await pilot.press("down", "down")
+        gate.set()
         for _ in range(1000):
             await pilot.pause(0.005)
             if run_screen(app).session.facts.done:  # type: ignore[union-attr]
@@ -371,8 +373,8 @@ async def test_a_paint_decodes_no_more_than_what_came_into_sight(monkeypatch: py
         height = timeline.size.height
         made = run.made
         asked: list[tuple[int, int]] = []
-        fetch = app.loader.rows
-        monkeypatch.setattr(app.loader, "rows", lambda ranges: (asked.extend(ranges), fetch(ranges)))
+        fetch = app.desk.loader.rows
+        monkeypatch.setattr(app.desk.loader, "rows", lambda ranges: (asked.extend(ranges), fetch(ranges)))
         await press(pilot, "g", *"2500", "enter")
         assert sum(stop - start for start, stop in asked) <= height
         # One more for the time since the step before; a screen above and below is fetched when all is quiet.

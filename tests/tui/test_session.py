@@ -5,7 +5,7 @@ import pytest
 from inspector.model.run import Problem
 from inspector.tui.columns import Chunk, Filter
 from inspector.tui.fetch import Nesting, Progress, chunk, rows
-from inspector.tui.messages import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
+from inspector.tui.reports import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
 from inspector.tui.session import KEPT, Session
 from tests.tui import fakes
 
@@ -126,9 +126,9 @@ def test_what_has_to_be_fetched_is_told_in_ranges() -> None:
     found = session()
     assert found.wanted_rows(range(-3, 20)) == [(1, 10)]
     found.fetched(Fetched(rows(fakes.refund(), Nesting(fakes.refund()), [(3, 6)])))
-    assert found.wanted_rows(range(0, 10)) == [(1, 3), (6, 10)]
+    assert found.wanted_rows(range(10)) == [(1, 3), (6, 10)]
     found.choose(Filter(kinds=("tools",)))
-    assert found.wanted_rows(range(0, 2)) == [(2, 3), (9, 10)]
+    assert found.wanted_rows(range(2)) == [(2, 3), (9, 10)]
 
 
 def test_only_so_many_steps_are_kept() -> None:

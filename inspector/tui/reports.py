@@ -1,8 +1,6 @@
-"""What the loader reports. Posted from its thread, handled on the screen's; each is small and frozen."""
+"""What the loader reports: made in its thread, taken in the screen's, and frozen."""
 
-from dataclasses import dataclass
-
-from textual.message import Message
+from typing import NamedTuple
 
 from inspector.errors import InspectorError
 from inspector.model.run import (
@@ -35,12 +33,7 @@ class Facts(Record, frozen=True, kw_only=True):
     done: bool = False
 
 
-class Report(Message, bubble=False):
-    """The base of reports."""
-
-
-@dataclass
-class Listed(Report):
+class Listed(NamedTuple):
     """The runs behind the path, newest last; `again` where they were listed before."""
 
     source: SourceInfo
@@ -49,31 +42,27 @@ class Listed(Report):
     again: bool = False
 
 
-@dataclass
-class Opened(Report):
+class Opened(NamedTuple):
     """A run is open: everything that was known of another one is void."""
 
     run_id: str | None
     facts: Facts
 
 
-@dataclass
-class Known(Report):
+class Known(NamedTuple):
     """More of the run is known. Steps from `revised` on may have changed."""
 
     facts: Facts
     revised: int | None = None
 
 
-@dataclass
-class Fetched(Report):
+class Fetched(NamedTuple):
     """Steps that were asked for."""
 
     rows: dict[int, Timed]
 
 
-@dataclass
-class Stood(Report):
+class Stood(NamedTuple):
     """The state that was asked for."""
 
     step: int
@@ -83,22 +72,19 @@ class Stood(Report):
     raw: RawRecord | None
 
 
-@dataclass
-class Scanned(Report):
+class Scanned(NamedTuple):
     """Columns of some steps."""
 
     chunk: Chunk
 
 
-@dataclass
-class Damaged(Report):
+class Damaged(NamedTuple):
     """Where records are missing: what is wrong, by the step behind it; behind the last one at last + 1."""
 
     before: dict[int, Problem]
 
 
-@dataclass
-class Searched(Report):
+class Searched(NamedTuple):
     """How far the search is; at its end the step it found, or None."""
 
     progress: Progress
@@ -106,8 +92,7 @@ class Searched(Report):
     seq: int | None = None
 
 
-@dataclass
-class Exported(Report):
+class Exported(NamedTuple):
     """How far the export is; at its end the file's path."""
 
     progress: Progress
@@ -115,10 +100,13 @@ class Exported(Report):
     ended: bool = False
 
 
-@dataclass
-class Failed(Report):
+class Failed(NamedTuple):
     """Something asked for could not be done: `what` names it, `fatal` where there is nothing to show."""
 
     what: str
     error: InspectorError
     fatal: bool = False
+
+
+Report = Listed | Opened | Known | Fetched | Stood | Scanned | Damaged | Searched | Exported | Failed
+"""All that `Desk.take` is given."""

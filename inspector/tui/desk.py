@@ -1,0 +1,139 @@
+"""What is on the screen: which run or list is open, reports to it, and the way back."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from textual.app import App
+
+from inspector.errors import InspectorError, UnreadableError
+from inspector.tui import keys
+from inspector.tui.bars import Footer
+from inspector.tui.keys import Where
+from inspector.tui.line import Line
+from inspector.tui.loader import Loader
+from inspector.tui.page import Page
+from inspector.tui.pages import ErrorPage, Palette, help_page
+from inspector.tui.reports import Failed, Listed, Opened, Report
+from inspector.tui.runscreen import RunScreen
+from inspector.tui.runsscreen import RunsPage
+from inspector.tui.session import Session
+
+
+class Desk:
+    """The screens over one path. `post` takes the loader's reports to `take`, from its thread to the
+    screen's."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        post: Callable[[Report], object],
+        path: str,
+        *,
+        run: str | None,
+        step: int | None,
+        format: str | None,
+        follow: bool,
+        ascii: bool,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.app = app
+        self.loader = Loader(post)
+        self.error: InspectorError | None = None
+        self._path, self._run_id, self._now = path, run, now
+        self._step, self._follow, self._ascii = step, follow, ascii
+        self.loader.open(path, format)
+
+    @property
+    def run(self) -> RunScreen | None:
+        """The screen of the open run, also while another one covers it."""
+        return next((screen for screen in self.app.screen_stack if isinstance(screen, RunScreen)), None)
+
+    @property
+    def runs(self) -> RunsPage | None:
+        """The list of runs, also while another screen covers it."""
+        return next((screen for screen in self.app.screen_stack if isinstance(screen, RunsPage)), None)
+
+    def take(self, report: Report) -> None:
+        """Show what the loader reports."""
+        run = self.run
+        match report:
+            case Listed():
+                self._listed(report)
+            case Opened():
+                self._opened(report)
+            case Failed() if run is None:
+                self._failed(report)
+            case _ if run is not None:
+                run.take(report)
+
+    def _listed(self, report: Listed) -> None:
+        if self.runs is not None:
+            self.runs.listed(report)
+        elif report.again:
+            return
+        elif self._run_id is not None or len(report.rows) == 1:
+            self.loader.open_run(self._run_id)
+        elif report.rows:
+            self.app.push_screen(RunsPage(report, self._now, self.loader.open_run))
+            self.loader.follow(True)
+        else:
+            self._fail(UnreadableError(self._path, "holds no run"))
+
+    def _opened(self, report: Opened) -> None:
+        session = Session(step=self._step, follow=self._follow, ascii=self._ascii)
+        session.opened(report)
+        self.app.push_screen(RunScreen(session, self.loader))
+
+    def _failed(self, report: Failed) -> None:
+        if self.runs is None:
+            self._fail(report.error)
+        else:
+            self.runs.footer.tell(str(report.error), "failed")
+
+    def _fail(self, error: InspectorError) -> None:
+        self.error = error
+        self.app.push_screen(ErrorPage(error))
+
+    def key_pressed(self) -> None:
+        """Before a key acts."""
+        self.loader.touch()
+        for footer in self.app.screen.query(Footer):
+            footer.key_pressed()
+
+    def places(self) -> tuple[Where, ...]:
+        """Whose keys work here."""
+        screen = self.app.screen
+        if isinstance(screen, RunScreen):
+            return ("run", "rows", "state", "app")
+        return (*screen.PLACES[:-1], "rows", "app") if isinstance(screen, Page) else ("app",)
+
+    def help(self) -> None:
+        """Show the keys of where one is."""
+        self.app.push_screen(help_page(*self.places()))
+
+    def palette(self) -> None:
+        """Let choose from what the keys of where one is do, and do it."""
+        below = self.app.screen
+        choices = [key for key in keys.of(*self.places()) if key.where in ("run", "runs", "app")]
+
+        def do(line: Line | None) -> None:
+            if line and line.opens:
+                of_app = any(key.action == line.opens.title for key in keys.of("app"))
+                self.app.call_later(self.app.run_action, line.opens.title, self.app if of_app else below)
+
+        self.app.push_screen(Palette(choices), do)
+
+    def back(self, escape: bool) -> bool:
+        """Go back; False where there is nothing to go back to."""
+        screen = self.app.screen
+        if isinstance(screen, RunScreen):
+            if screen.back(escape):
+                return True
+            if self.runs is None:
+                return False
+            self.app.pop_screen()
+            self.loader.leave_run()
+            self.loader.follow(True)
+            return True
+        return isinstance(screen, Page) and screen.back()
