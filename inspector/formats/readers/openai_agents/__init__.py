@@ -1,0 +1,36 @@
+"""The OpenAI Agents SDK: RunState documents (JSON) and session databases (SQLite)."""
+
+from inspector.errors import UnreadableError
+from inspector.formats.document import Document
+from inspector.formats.jsontext import Damaged, Place
+from inspector.formats.memory import OneRun
+from inspector.formats.reader import Probe, Reader
+from inspector.formats.readers.openai_agents.runstate import FORMAT, opened
+from inspector.formats.readers.openai_agents.sessions import MESSAGES, Sessions
+from inspector.model.source import RunSet
+
+
+def _claims(probe: Probe) -> bool:
+    if probe.is_database:
+        return any(columns >= MESSAGES for columns in probe.tables.values())
+    return {"$schemaVersion", "current_agent"} <= probe.keys.keys()
+
+
+def _open(probe: Probe) -> RunSet:
+    if probe.is_database:
+        return Sessions(probe.path, probe.database)
+    try:
+        document = Document(probe.file)
+    except Damaged as damage:
+        place = Place(probe.file.label, 1, probe.file.start).at(probe.head, damage.offset)
+        raise UnreadableError(probe.path, f"{place}: {damage.reason}") from damage
+    return OneRun(opened(document), probe.file.label)
+
+
+READER = Reader(
+    name=FORMAT,
+    what="runs of the OpenAI Agents SDK: RunState documents (JSON) and session databases (SQLite)",
+    driver=FORMAT,
+    claims=_claims,
+    open=_open,
+)
