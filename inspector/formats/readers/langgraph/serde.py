@@ -20,7 +20,7 @@ SHOWN = 4096
 """Bytes of unreadable data that are shown."""
 DELTA = 7
 _METHODS = {("datetime", "datetime", "fromisoformat")}
-_MODELS = ("model_validate_json", "model_validate", "model_construct", "construct", "parse_obj", "parse_raw", None)
+_MODELS = ("model_validate_json", "model_validate", "model_construct", "construct", "parse_obj", "parse_raw")
 
 
 class Reading:
@@ -93,16 +93,18 @@ class Reading:
 
     def _method(self, parts: Value) -> Value:
         module, name, argument = _names(parts)
-        method = parts[3] if len(parts) > 3 else None
-        if (module, name, method) in _METHODS:
+        method = parts[3] if isinstance(parts, list) and len(parts) > 3 else None
+        if isinstance(method, str) and (module, name, method) in _METHODS:
             return symbols.called(module, name, argument)
-        self._check(module, f"{name}.{method}", argument)
-        return symbols.thing(module, f"{name}.{method}", argument)
+        path = f"{name}.{method if isinstance(method, str) else preview(method, 40)}"
+        self._check(module, path, argument)
+        return symbols.thing(module, path, argument)
 
     def _model(self, parts: Value) -> Value:
         module, name, fields = _names(parts)
-        method = parts[3] if len(parts) > 3 else None
-        self._check(module, name if method in _MODELS else f"{name}.{method}", fields)
+        method = parts[3] if isinstance(parts, list) and len(parts) > 3 else None
+        known = method is None or (isinstance(method, str) and method in _MODELS)
+        self._check(module, name if known else f"{name}.{preview(method, 40)}", fields)
         return symbols.thing(module, name, fields)
 
     def _array(self, parts: Value) -> Value:

@@ -110,6 +110,8 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
             del orphans[task_id]
     if orphans:
         _without_path(found, orphans, frame, known)
+    # As LangGraph lists them: tokens in their order, then nodes by name.
+    found.tasks.sort(key=lambda task: (task.index is None, task.index or 0, task.node == UNKNOWN, task.node))
     return found
 
 
