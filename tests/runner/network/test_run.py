@@ -1,0 +1,256 @@
+"""Networks that run, fail, are stopped and killed, and go on: outputs and effects are those of a run that never was."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector import Network, actor
+from inspector.dataflow.codec import Unsavable
+from inspector.formats import open_path
+from inspector.model.values import to_json
+from inspector.runner.claims import Claims, Owned
+from inspector.runner.drive import Control
+from inspector.runner.errors import ResumeRefused
+from inspector.runner.network.run import NetworkResult
+from tests.dataflow.networks import Sum, add, double, random_network
+
+FAILS: set[int] = set()
+"""Tokens at which `fragile` fails."""
+RAN: Counter[Any] = Counter()
+"""How often a body ran, by name and token."""
+
+
+@actor
+def fragile(number: int) -> int:
+    if number in FAILS:
+        raise ValueError(f"cracked at {number}")
+    RAN["fragile", number] += 1
+    return number
+
+
+@actor
+async def slow(number: int) -> int:
+    RAN["slow", number] += 1
+    await asyncio.sleep(0)
+    return number + 100
+
+
+def line() -> Network:
+    """Three actors in a row, and a sum beside them."""
+    net = Network("line")
+    first, second, third = net.add(slow), net.add(fragile), net.add(Sum(start=0))  # type: ignore[call-arg]
+    net.connect(net.input("numbers"), first.number)
+    net.connect(first.out, second.number)
+    net.connect(second.out, third.number)
+    net.connect(third.out, net.output("sums"))
+    return net
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FAILS.clear()
+    RAN.clear()
+    monkeypatch.setenv("RUNINSPECT_STATE", str(tmp_path / "state"))
+
+
+async def test_a_run_gives_its_outputs(tmp_path: Path) -> None:
+    result = await line().run({"numbers": [1, 2, 3]}, trace=str(tmp_path / "t"))
+    assert (result.status, result.outputs) == ("completed", {"sums": [101, 203, 306]})
+    assert result.steps == 9
+    assert result.leftovers == []
+
+
+async def test_a_failed_run_goes_on_where_it_failed(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    FAILS.add(102)
+    failed = await line().run({"numbers": [1, 2, 3]}, trace=path)
+    assert failed.status == "failed"
+    assert failed.error is not None
+    assert (failed.error.where, failed.error.type, failed.error.message) == (
+        ("fragile",),
+        "ValueError",
+        "cracked at 102",
+    )
+    FAILS.clear()
+    done = await line().resume(path).run(trace=str(tmp_path / "u"))
+    assert done.outputs == {"sums": [101, 203, 306]}
+    assert done.replayed == failed.steps
+    assert set(RAN.values()) == {1}
+
+
+async def test_every_failure_is_recorded(tmp_path: Path) -> None:
+    net = Network("two")
+    for name in "ab":
+        node = net.add(fragile, name=name)
+        net.connect(net.input(name), node.number)
+        net.connect(node.out, net.output("y"))
+    FAILS.update((1, 2))
+    failed = await net.run({"a": [1], "b": [2]}, workers=2, trace=str(tmp_path / "t"))
+    assert sorted(failure.firing.node.name for failure in failed.failures) == ["a", "b"]
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_a_run_resumed_at_any_step_is_the_clean_run(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, workers: int
+) -> None:
+    folder = tmp_path_factory.mktemp("net")
+    net = _running(random_network(random.Random(seed)))
+    clean = net.run_sync({"number": [3, 6]}, workers=workers, trace=str(folder / "t"))
+    for step in range(clean.steps + 1):
+        again = asyncio.run(net.resume(str(folder / "t"), step=step).claims(Claims(str(folder))).workers(workers).run())
+        assert sorted(again.outputs["result"]) == sorted(clean.outputs["result"])
+        assert again.steps == clean.steps - step
+
+
+def _running(built: Any) -> Network:
+    net = Network(built.name)
+    net.__dict__.update(built.__dict__ | {"values": net.values})
+    return net
+
+
+async def test_the_inspector_sees_the_state_that_was_live(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    await line().run({"numbers": [1, 2, 3, 4]}, workers=2, trace=path)
+    source = open_path(path).open()
+    for _ in source.index():
+        pass
+    state = source.state(len(source))
+    assert state is not None
+    assert [queue.size for queue in state.queues or ()] == [0, 0, 0, 4]
+    assert source.run().status == "completed"
+    assert [actor.fire_count for actor in state.actors or ()] == [4, 4, 4]
+
+
+async def test_a_changed_graph_is_refused_by_name(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    await line().run({"numbers": [1]}, trace=path)
+    other = Network("line")
+    first, second = other.add(slow), other.add(double)
+    other.connect(other.input("numbers"), first.number)
+    other.connect(first.out, second.number)
+    other.connect(second.out, other.output("sums"))
+    with pytest.raises(ResumeRefused, match=r"node fragile is gone.*node double is new") as caught:
+        await other.resume(path).run()
+    assert caught.value.code == "graph_changed"
+
+
+async def test_a_token_that_cannot_be_saved_fails_its_firing(tmp_path: Path) -> None:
+    @actor
+    def bad(number: int) -> object:
+        return iter([number])
+
+    net = Network("bad")
+    node = net.add(bad)
+    net.connect(net.input("x"), node.number)
+    net.connect(node.out, net.output("y"))
+    failed = await net.run({"x": [1]}, trace=str(tmp_path / "t"))
+    assert failed.error is not None
+    assert failed.error.type == "Unsavable"
+    assert "bad.out-->out.y" in (failed.error.message or "")
+    with pytest.raises(Unsavable, match=r"input x\[0\]"):
+        await net.run({"x": [iter([])]})
+
+
+async def test_leftovers_are_told(tmp_path: Path) -> None:
+    net = Network("join")
+    join = net.add(add)
+    net.connect(net.input("a"), join.left)
+    net.connect(net.input("b"), join.right)
+    net.connect(join.out, net.output("y"))
+    result = await net.run({"a": [1, 2], "b": [3]})
+    assert [(left.queue, left.count, left.kind) for left in result.leftovers] == [("in.a-->add.left", 1, "starved")]
+
+
+async def test_a_stop_waits_for_what_is_under_way(tmp_path: Path) -> None:
+    control, path = Control(), str(tmp_path / "t")
+    seen: list[str] = []
+
+    def observe(event: dict[str, Any]) -> None:
+        seen.append(event["event"])
+        if seen.count("step") == 3:
+            control.stop()
+
+    stopped = await line().run({"numbers": [1, 2, 3]}, trace=path, control=control, observe=observe)
+    assert (stopped.status, stopped.steps) == ("interrupted", 3)
+    done = await line().resume(path).run()
+    assert done.outputs == {"sums": [101, 203, 306]}
+    assert set(RAN.values()) == {1}
+
+
+async def test_a_run_that_is_driven_has_one_owner(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    FAILS.add(101)
+    failed = await line().run({"numbers": [1]}, trace=path)
+    claims = Claims(str(tmp_path / "claims"))
+    claims.take(failed.run_id)
+    with pytest.raises(Owned):
+        await line().resume(path).claims(claims).run()
+
+
+PROGRAM = """
+import os, sys, time
+from inspector import Network, actor
+@actor
+def effect(number: int) -> int:
+    with open(os.environ["EFFECTS"], "a") as file:
+        file.write(f"{number}\\n")
+    time.sleep(0.002)
+    return number
+@actor(idempotency="supported")
+def harmless(number: int) -> int:
+    return number
+net = Network("killed")
+one, two = net.add(effect), net.add(harmless)
+net.connect(net.input("x"), one.number)
+net.connect(one.out, two.number)
+net.connect(two.out, net.output("y"))
+if __name__ == "__main__":
+    net.run_sync({"x": list(range(200))}, trace=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("seed", range(max(int(os.environ.get("RUNINSPECT_FUZZ", "1")), 1) * 3))
+def test_a_kill_loses_and_repeats_nothing(tmp_path: Path, seed: int) -> None:
+    program, trace, effects = tmp_path / "killed.py", tmp_path / "t", tmp_path / "effects"
+    program.write_text(PROGRAM)
+    effects.touch()
+    state = {"RUNINSPECT_STATE": str(tmp_path / "state"), "XDG_DATA_HOME": str(tmp_path), "EFFECTS": str(effects)}
+    environment = {**os.environ, **state}
+    process = subprocess.Popen([sys.executable, str(program), str(trace)], env=environment)
+    wanted = 5 + 40 * seed
+    while process.poll() is None and effects.read_text().count("\n") < wanted:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    command = [sys.executable, "-m", "inspector", "resume", str(trace), "--app", f"{program}:net", "--json"]
+    check = subprocess.run(
+        [*command[:3], "check", *command[4:]], capture_output=True, check=True, env=environment, text=True
+    )
+    decisions = []
+    for need in json.loads(check.stdout)["needs"]:
+        number = int(need["call_id"].partition("#")[2]) - 1
+        happened = f"{number}" in effects.read_text().split()
+        decisions += ["--reconcile", f"{need['call_id']}={f'result:{number}' if happened else 'retry'}"]
+    done = subprocess.run([*command, *decisions], capture_output=True, check=False, env=environment, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["output"] == {"y": list(range(200))}
+    assert effects.read_text().split() == [str(number) for number in range(200)]
+
+
+def test_results_are_values(tmp_path: Path) -> None:
+    result = line().run_sync({"numbers": [1]})
+    assert isinstance(result, NetworkResult)
+    assert to_json(result.saved_outputs) == '{"sums":[101]}'
