@@ -248,12 +248,14 @@ class _Run:
     def _values(self) -> dict[str, Any]:
         """What the row tells beside messages and calls; what it lacks is left out."""
         row = self.row
+        times = [at for _, event in self._events() if (at := moment(event.get("created_at")))]
         found: dict[str, Value] = {
             "shared_state": row.value("shared_state", dict),
             "cycle": self.record.committed,
             "attempt": row.whole("resume_attempt"),
             "revision": row.whole("revision"),
             "claim": self.record.claim.shown(),
+            "newest_event": max(times, default=None),
             "cancel_requested": bool(row.whole("cancel_requested")) or None,
             "budget": row.value("budget_usage", dict),
             "extensions": row.value("extension_state", dict) or None,

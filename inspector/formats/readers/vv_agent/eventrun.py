@@ -47,13 +47,23 @@ class Event(msgspec.Struct):
 _TOOL_EVENTS = ("tool_call_planned", "tool_call_started", "tool_call_completed", "tool_call_deferred")
 
 
+class Made(msgspec.Struct):
+    """A call as its events tell it: the line of the first of them, how far it came (planned, started, deferred,
+    completed), and when that began."""
+
+    line: int
+    name: str | None
+    at: float | None
+    state: str = "planned"
+
+
 class Answer(msgspec.Struct):
     """A model's message: its `place` among the messages, the line of its text, where it was logged, and the
-    calls by id, each with the line that plans it, how far it came, its name and its time."""
+    calls by id."""
 
     place: int
     line: int | None = None
-    calls: dict[str, list[Any]] = msgspec.field(default_factory=dict)
+    calls: dict[str, Made] = msgspec.field(default_factory=dict)
 
 
 class EventRun:
@@ -131,12 +141,13 @@ class EventRun:
         answer = self._said()
         known = answer.calls.get(call_id)
         if known is None:
-            known = answer.calls[call_id] = [line, "planned", name, event.created_at]
+            known = answer.calls[call_id] = Made(line=line, name=name, at=event.created_at)
             self.kinds[answer.place] = ord("c")
         if name and name not in self.tools:
             self.tools[name] = mapping(event.tool_metadata).get("idempotency")
         state = event.type.removeprefix("tool_call_") if event.type != "diagnostic" else "completed"
-        if state == "completed" and known[1] != "completed":
-            self._add("t", line, known[3], event.created_at)
-        if known[1] != "completed":
-            known[1] = state
+        if known.state == "completed":
+            return
+        known.state = state
+        if state == "completed":
+            self._add("t", line, known.at, event.created_at)

@@ -7,7 +7,7 @@ import msgspec
 
 from inspector.formats.conversation import Conversation
 from inspector.formats.memory import MemoryRun
-from inspector.formats.readers.vv_agent.eventrun import Answer, EventRun
+from inspector.formats.readers.vv_agent.eventrun import Answer, EventRun, Made
 from inspector.formats.readers.vv_agent.ledger import total
 from inspector.formats.readers.vv_agent.messages import content
 from inspector.formats.readers.vv_agent.shapes import mapping, moment, sequence, text
@@ -106,10 +106,10 @@ class _Messages(Sequence[Message]):
             for item in sequence(details.get("tool_calls"))
         ]
         told = {call.call_id for call in calls}
-        for call_id, (line, _, name, _) in answer.calls.items():
+        for call_id, made in answer.calls.items():
             if clean(call_id) not in told:
-                arguments = self._log.event(line).get("arguments")
-                calls.append(Call(name=clean(name or "?"), call_id=clean(call_id) or None, arguments=arguments))
+                arguments = self._log.event(made.line).get("arguments")
+                calls.append(Call(name=clean(made.name or "?"), call_id=clean(call_id) or None, arguments=arguments))
         said = details.get("assistant_message")
         return Message(role="assistant", text=content(said) if details else None, calls=tuple(calls) or None)
 
@@ -214,7 +214,7 @@ class _Shape:
             made = {clean(call_id): known for call_id, known in answer.calls.items()}
             for call in messages[answer.place].calls or ():
                 known = made.get(call.call_id or "")
-                if known is None or known[1] != "completed":
+                if known is None or known.state != "completed":
                     found.append(_pending(call, known, bool(self._log.problems())))
         return found
 
@@ -232,7 +232,7 @@ class _Shape:
 def _lines(ref: int | Answer) -> list[int]:
     if isinstance(ref, int):
         return [ref]
-    return [line for line in (ref.line, *(known[0] for known in ref.calls.values())) if line is not None]
+    return [line for line in (ref.line, *(made.line for made in ref.calls.values())) if line is not None]
 
 
 def _model(line: int, at: float | None) -> Pending:
@@ -241,9 +241,9 @@ def _model(line: int, at: float | None) -> Pending:
     )
 
 
-def _pending(call: Call, known: list[Any] | None, torn: bool) -> Pending:
+def _pending(call: Call, known: Made | None, torn: bool) -> Pending:
     """A call without a result; where lines are `torn`, one that seems not begun may have been."""
-    state = known[1] if known else None
+    state = known.state if known else None
     notes = {"started": "started; no result is logged", "planned": "planned, not started", "deferred": "deferred"}
     status: PendingStatus = "ambiguous" if state == "started" else "waiting" if state == "deferred" else "ready"
     note = notes.get(state or "", "not planned yet")
@@ -255,6 +255,6 @@ def _pending(call: Call, known: list[Any] | None, torn: bool) -> Pending:
         status=status,
         call_id=call.call_id,
         arguments=call.arguments,
-        since=moment(known[3]) if known else None,
+        since=moment(known.at) if known else None,
         note=note,
     )
