@@ -6,6 +6,7 @@ Imports of what a command needs happen inside it: `--help` and `show` load neith
 import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 os.environ.setdefault("TYPER_USE_RICH", "false")
@@ -202,6 +203,37 @@ def start(
     from inspector.resume.console import run_command
 
     raise typer.Exit(run_command(target, input, trace=trace, json=json))
+
+
+@app.command()
+def export(
+    path: Path,
+    run: RunId = None,
+    steps: Steps = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to (default: -).")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Lose nothing: mask no credentials, escape no text.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a FILE that exists.")] = False,
+    format: Format = None,
+) -> None:
+    """A run as a trace file of our own, with credentials masked."""
+    from inspector.formats import open_path
+    from inspector.model.text import verbatim
+    from inspector.report.export import lines, pour, write
+
+    with verbatim() if raw else nullcontext():
+        runs = open_path(path, format)
+        source = runs.open(run)
+        _drain(source)
+        last = len(source)
+        start, stop = _range(steps, last)
+        if start > max(last, 1):
+            raise UsageError("--steps", f"the steps of this run are 1 to {last}")
+        found = lines(source, start, min(stop, last + 1), raw=raw)
+        if output is None or output == "-":
+            pour(found)
+        else:
+            write(output, found, overwrite=overwrite)
+    _complain([*runs.problems(), *source.problems()])
 
 
 @app.command(name="open", hidden=True)

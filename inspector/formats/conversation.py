@@ -229,6 +229,11 @@ class Prefix(Sequence[Message]):
     def __len__(self) -> int:
         return self._length
 
+    def shared(self, other: Sequence[Message]) -> int | None:
+        """How many messages both begin with, when they are views of one conversation; None: not known."""
+        same = isinstance(other, Prefix) and other._messages is self._messages
+        return min(len(self), len(other)) if same else None
+
     @overload
     def __getitem__(self, index: int) -> Message: ...
     @overload

@@ -171,6 +171,28 @@ class TraceLines(LineRun):
             self.damaged(line, offset, error)
             return None
 
+    def records(self) -> Iterator[JournalRecord]:
+        """All records in the order of the file, but for those that cannot be read."""
+        scan, offset = Scan(self.file), self.file.start
+        for lines, _ in scan.batches():
+            for line in lines:
+                yield from self._records(line, offset)
+                offset += len(line)
+        yield from self._records(scan.rest(), scan.scanned)
+
+    def _records(self, line: bytes, offset: int) -> Iterator[JournalRecord]:
+        if not line.strip() or offset >= self._second:
+            return
+        whole = [begin - offset for begin in sorted(self._fused) if offset <= begin < offset + len(line)]
+        for begin in whole or [0]:
+            with contextlib.suppress(*BROKEN):
+                yield self.decode(line[begin:].rstrip(), offset + begin)
+
+    def verbatim(self) -> Iterator[bytes]:
+        """The bytes of the file."""
+        for _, piece in self.file.chunks(0):
+            yield piece
+
     def read_step(self, seq: int, line: bytes, offset: int) -> Step:
         record = self.decode(line, offset)
         if not isinstance(record, StepRecord):

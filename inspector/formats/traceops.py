@@ -82,8 +82,9 @@ def overlaid(state: State, found: Sequence[Operation], writer: Program | None, a
 
 
 def _settled(row: Pending, writer: Program | None, alive: bool) -> Pending:
-    """What was under way when its writer died may have happened."""
-    if row.status != "in_flight" or alive:
+    """What was under way when its writer died may have happened. A copy that no process wrote as it went
+    on says what was known then."""
+    if row.status != "in_flight" or alive or writer is None:
         return row
     return msgspec.structs.replace(row, status="ambiguous", note=row.note or _note(writer))
 

@@ -50,7 +50,11 @@ class Change(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Names of values that are gone."""
     hooks: tuple[Hook, ...] | UnsetType | None = UNSET
     unknown: tuple[str, ...] = ()
-    """Parts that the state no longer tells."""
+    """Parts that the state no longer tells; `state`: the whole state behind this step is not known."""
+
+
+UNKNOWN = Change(unknown=("state",))
+"""What stands for a change to a state that is not known."""
 
 
 def change(before: State, after: State) -> Change:
@@ -77,7 +81,9 @@ def change(before: State, after: State) -> Change:
 
 def apply(state: State, change: Change, step: int) -> State:
     """`state` with a change applied, as the state after `step`. Raises ValueError when the change does not
-    fit the state."""
+    fit the state, or does not tell the next."""
+    if "state" in change.unknown:
+        raise ValueError("the state is not known")
     messages: Sequence[Message] | None = state.messages
     if "messages" in change.unknown:
         messages = None
@@ -97,7 +103,12 @@ def apply(state: State, change: Change, step: int) -> State:
 
 
 def _common(old: Sequence[Message], new: Sequence[Message]) -> int:
+    shared = getattr(old, "shared", None)
+    if shared is not None and (length := shared(new)) is not None:
+        return int(length)
     short = min(len(old), len(new))
+    if isinstance(old, tuple) and isinstance(new, tuple) and old[:short] == new[:short]:
+        return short
     return next((at for at in range(short) if old[at] is not new[at] and old[at] != new[at]), short)
 
 

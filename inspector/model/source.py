@@ -7,8 +7,9 @@ appended.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from inspector.model.records import JournalRecord
 from inspector.model.run import (
     Definition,
     Problem,
@@ -64,6 +65,17 @@ class RunSource(Protocol):
 
     def close(self) -> None:
         """Give back files and copies."""
+
+
+@runtime_checkable
+class Journaled(Protocol):
+    """What a RunSource offers besides that is a journal of ours already."""
+
+    def records(self) -> Iterator[JournalRecord]:
+        """Its records, but for those that cannot be read."""
+
+    def verbatim(self) -> Iterator[bytes]:
+        """The bytes of the file."""
 
 
 class RunSet(Protocol):

@@ -5,7 +5,9 @@ surrogate pairs that no terminal can print. `clean` turns each into the escape a
 use (`\\u001b`); newline and tab stay, everything else stays as it is and is not normalised.
 """
 
+import contextlib
 import re
+from collections.abc import Iterator
 
 # C0 but tab and newline, DEL, C1; bidi marks, embeddings, overrides and isolates; line and
 # paragraph separators (some terminals break lines there); the byte order mark; lone surrogates.
@@ -23,12 +25,32 @@ def _escape(match: re.Match[str]) -> str:
 
 def clean(text: str) -> str:
     """`text` with every character that could act on a terminal or reorder a line as an escape."""
+    return text if _verbatim else visible(text)
+
+
+def visible(text: str) -> str:
+    """The same, also while texts are taken over `verbatim`."""
     return HIDDEN.sub(_escape, text) if HIDDEN.search(text) else text
+
+
+_verbatim = False
+
+
+@contextlib.contextmanager
+def verbatim() -> Iterator[None]:
+    """Meanwhile `clean` leaves texts as they are: for a copy that loses nothing. Nothing that is read then
+    may be shown. For a command that does nothing else, since it holds for all threads."""
+    global _verbatim
+    before, _verbatim = _verbatim, True
+    try:
+        yield
+    finally:
+        _verbatim = before
 
 
 def one_line(text: str) -> str:
     """`clean` text that also stays on its line: newline and tab become visible escapes."""
-    return clean(text).replace("\n", "\\n").replace("\t", "\\t")
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def shorten(text: str, width: int) -> str:

@@ -274,7 +274,8 @@ def test_a_model_call_is_one_whatever_it_is_named(path: Path) -> None:
 
 def test_flying_firings_of_a_dead_writer_are_ambiguous(path: Path) -> None:
     flying = Pending(kind="firing", name="ink", status="in_flight", call_id="ink#1")
-    run = opened(path, text([header(), Checkpoint(seq=0, state=State(step=0, pending=(flying,)))]))
+    writer = traces.program(GONE, socket.gethostname())
+    run = opened(path, text([header(program=writer), Checkpoint(seq=0, state=State(step=0, pending=(flying,)))]))
     state = run.state(0)
     assert state is not None
     assert state.pending is not None

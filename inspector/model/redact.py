@@ -1,0 +1,207 @@
+"""Credentials in data, masked: `redacted` makes a copy of a value or a record in which they are replaced by
+visible marks like `[redacted:api-key]`.
+
+Two things give a credential away: its own shape (the prefixes that issuers use, tokens of three parts, key
+blocks), and the name of the field, header or argument that holds it. A mask says what stood there; it says
+nothing about its length. What looks like a JSON schema is not taken for a field's value.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from inspector.model.values import Number, Value
+
+
+def mark(kind: str) -> str:
+    """What stands in the place of a credential."""
+    return f"[redacted:{kind}]"
+
+
+_PREFIXED: tuple[tuple[str, str], ...] = (
+    ("api-key", r"sk[-_][\w\-]{16,}"),
+    ("api-key", r"rk_(?:live|test)_\w{16,}"),
+    ("api-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("api-key", r"AIza[\w\-]{30,}"),
+    ("api-key", r"(?:gsk|hf|r8|pplx|tvly|nvapi|dtn|lsv2_[a-z]{2}|xai)[-_][\w\-]{20,}"),
+    ("api-key", r"SG\.[\w\-]{16,}\.[\w\-]{16,}"),
+    ("token", r"gh[pousr]_[A-Za-z0-9]{20,}"),
+    ("token", r"github_pat_\w{20,}"),
+    ("token", r"glpat-[\w\-]{16,}"),
+    ("token", r"npm_[A-Za-z0-9]{30,}"),
+    ("token", r"xox[a-z]-[\w\-]{10,}"),
+    ("token", r"xapp-[\w\-]{10,}"),
+    ("token", r"ya29\.[\w\-]{20,}"),
+    ("token", r"dop_v1_[a-f0-9]{40,}"),
+    ("token", r"pypi-[\w\-]{50,}"),
+    ("private-key", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+)
+# A credential is a long run of such characters; what is quick to find is the run.
+_RUN = re.compile(r"[A-Za-z0-9_\-.]{16,}+")
+_PREFIX = re.compile(
+    r"(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<s{at}>{shape})" for at, (_, shape) in enumerate(_PREFIXED)) + ")", re.ASCII
+)
+_JWT = re.compile(r"(?<![^.])(?:[\w\-]*-)?eyJ[\w\-]{6,}\.[\w\-]{4,}(?:\.[\w\-]*)?", re.ASCII)
+_BLOCK = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[\s\S]*?-----END [A-Z0-9 ]{0,60}-----|[\s\S]*)"
+)
+_LOGIN = re.compile(r"(://[^\s/:@\"']{0,100}:)[^\s/@\"']{1,200}(@)")
+_SCHEME = re.compile(r"\b(bearer|basic|digest|token)(\s{1,8})(?!\[redacted)[A-Za-z0-9._~+/=\-]{12,}", re.IGNORECASE)
+_STEM = re.compile(r"passw|passphrase|pwd|secret|token|key|authorization|cookie|credential")
+_STEM_ANY = re.compile(_STEM.pattern, re.IGNORECASE)
+_STEMS = ("passw", "passphrase", "pwd", "secret", "token", "key", "authorization", "cookie", "credential")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_.\-]{0,60}")
+_ASSIGNED = re.compile(r"\\*[\"']?\s{0,8}[:=]\s{0,8}|\s{1,8}(?=\\*[\"'])")
+_PASSED = re.compile(r"\s{1,8}(?![-\[])")
+_VALUE = re.compile(r"""(?P<quote>\\*["'])(?P<quoted>[^"'\\\n]{4,})|(?P<plain>[^\s"'\\,;&<>{}()\[\]]{8,})""")
+_NAMES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("password", re.compile(r"(?:^|_)(?:password|passwd|pwd|passphrase|passcode)$")),
+    ("secret", re.compile(r"(?:^|_)(?:secret|client_secret|secret_key|secret_access_key|credentials?|secrets)$")),
+    ("api-key", re.compile(r"(?:^|_)(?:api_?key|x_api_key|access_key(?:_id)?|subscription_key|apikey)$")),
+    ("private-key", re.compile(r"(?:^|_)(?:private|signing|encryption)_key$")),
+    ("authorization", re.compile(r"(?:^|_)(?:proxy_)?authorization$")),
+    ("cookie", re.compile(r"(?:^|_)(?:set_)?cookies?$")),
+    ("token", re.compile(r"(?:^|_)(?<!next_)(?<!page_)(?<!pad_)(?<!eos_)(?<!bos_)(?<!unk_)(?<!sep_)token$")),
+)
+_NOT_TOKENS = re.compile(r"(?:^|_)(?:next|page|pad|eos|bos|unk|sep|mask|continuation|cancellation|stop)_token$")
+_SCHEMA = {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties"}
+
+
+@lru_cache(maxsize=4096)
+def secret(name: str) -> str | None:
+    """What kind of credential a field of that name holds, None when it holds none."""
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[-60:])
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()
+    if _NOT_TOKENS.search(plain):
+        return None
+    return next((kind for kind, pattern in _NAMES if pattern.search(plain)), None)
+
+
+def redacted_text(text: str) -> str:
+    """`text` with the credentials in it masked. Costs a few passes at most, whatever it holds."""
+    if "PRIVATE KEY" in text:
+        text = _BLOCK.sub(mark("private-key"), text)
+    text = _RUN.sub(_run, text)
+    if "://" in text:
+        text = _LOGIN.sub(lambda found: f"{found[1]}{mark('password')}{found[2]}", text)
+    lower = text.lower()
+    if any(scheme in lower for scheme in ("bearer", "basic", "digest", "token")):
+        text = _SCHEME.sub(lambda found: f"{found[1]}{found[2]}{mark('token')}", text)
+        lower = text.lower()
+    return _assigned(text, lower) if any(stem in lower for stem in _STEMS) else text
+
+
+def _run(found: re.Match[str]) -> str:
+    run = found[0]
+    if "eyJ" in run and "." in run:
+        run = _JWT.sub(mark("jwt"), run)
+    return _PREFIX.sub(lambda hit: mark(_PREFIXED[int((hit.lastgroup or "s0")[1:])][0]), run)
+
+
+def _assigned(text: str, lower: str) -> str:
+    """Masks what is assigned to a name that holds a credential: `api_key=...`, `"password": "..."`,
+    `--token ...`."""
+    pieces, done = [], 0
+    # Lowering a text can make it longer; then the slow way is the right one.
+    for stem in _STEM.finditer(lower) if len(lower) == len(text) else _STEM_ANY.finditer(text):
+        if stem.start() < done:
+            continue
+        begin = stem.start()
+        while begin > max(done, stem.start() - 40) and _is_name(text[begin - 1]):
+            begin -= 1
+        match = _IDENTIFIER.match(text, stem.start())
+        end = match.end() if match else stem.end()
+        name = text[begin:end]
+        gap = _ASSIGNED.match(text, end) or (_PASSED.match(text, end) if name.startswith("--") else None)
+        value = _VALUE.match(text, gap.end()) if gap else None
+        if value is None or (kind := secret(name)) is None or not _hides(value["quoted"] or value["plain"]):
+            continue
+        pieces += [text[done : value.start()], value["quote"] or "", mark(kind)]
+        done = value.end()
+    return "".join(pieces) + text[done:] if pieces else text
+
+
+def _is_name(letter: str) -> bool:
+    return letter in "_-." or (letter.isascii() and letter.isalnum())
+
+
+def _hides(value: str) -> bool:
+    return not (value.startswith("[redacted") or value.isdigit() or value.lower() in _WORDS)
+
+
+_WORDS = {"required", "optional", "undefined", "disabled", "enabled", "unlimited", "exceeded", "expected", "missing"}
+
+
+def redacted(value: Any) -> Value:
+    """A copy of a value or Struct, as plain data, with credentials masked. Costs one pass; does not recurse."""
+    return plain(value, redacted_text, secret)
+
+
+def plain(
+    value: Any, text: Callable[[str], str] = lambda text: text, secret: Callable[[str], str | None] = lambda name: None
+) -> Value:
+    """A copy of a value or Struct as lists, dicts and what they hold, with `text` applied to each text, keys
+    too; below a key of which `secret` tells a kind, texts and numbers are masked instead."""
+    root: list[Value] = [value]
+    stack: list[tuple[Any, Any, str | None]] = [(root, 0, None)]
+    while stack:
+        holder, place, kind = stack.pop()
+        item = holder[place]
+        if isinstance(item, str):
+            holder[place] = mark(kind) if kind and item else text(item)
+        elif isinstance(item, msgspec.Struct | dict):
+            fields = _fields(item) if isinstance(item, msgspec.Struct) else item
+            new: Any = {text(name): inner for name, inner in fields.items()}
+            holder[place] = new
+            below = _below(fields, kind)
+            named = secret(fields["name"]) if isinstance(fields.get("name"), str) and "value" in fields else None
+            named = named or (
+                secret(fields["key"]) if isinstance(fields.get("key"), str) and "value" in fields else None
+            )
+            for name in fields:
+                inner_kind = below or secret(name) or (named if name == "value" else None)
+                stack.append((new, text(name), inner_kind))
+        elif isinstance(item, Sequence) and not isinstance(item, bytes):
+            new = list(item)
+            holder[place] = new
+            pair = secret(new[0]) if len(new) == 2 and isinstance(new[0], str) and isinstance(new[1], str) else None
+            stack += [(new, index, kind or (pair if index else None)) for index in range(len(new))]
+        elif kind and isinstance(item, int | float | Number) and not isinstance(item, bool) and kind != "token":
+            holder[place] = mark(kind)
+    return root[0]
+
+
+def _below(fields: dict[str, Any], kind: str | None) -> str | None:
+    """The kind that a field's inner fields inherit: none, when it is a schema that describes them."""
+    return None if kind and _SCHEMA & fields.keys() else kind
+
+
+def _fields(struct: msgspec.Struct) -> dict[str, Any]:
+    """A Struct's fields by the names they are written under, as the encoder would write them."""
+    config = struct.__struct_config__
+    found: dict[str, Any] = {}
+    if config.tag_field is not None:
+        found[config.tag_field] = config.tag
+    for field in _described(type(struct)):
+        value = getattr(struct, field.name)
+        if value is UNSET or (config.omit_defaults and _is_default(value, field)):
+            continue
+        found[field.encode_name] = value
+    return found
+
+
+@cache
+def _described(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
+
+
+def _is_default(value: Any, field: msgspec.structs.FieldInfo) -> bool:
+    if field.default is not msgspec.NODEFAULT:
+        return value is field.default or (type(value) is type(field.default) and value == field.default)
+    if field.default_factory is msgspec.NODEFAULT:
+        return False
+    return isinstance(value, dict | list | tuple | set) and not value

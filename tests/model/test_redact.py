@@ -1,0 +1,205 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.model.changes import Change
+from inspector.model.records import Operation, StepRecord
+from inspector.model.redact import plain, redacted, redacted_text, secret
+from inspector.model.run import Queue, Step
+from inspector.model.values import Number, to_json
+from tests.fuzz import TIMES
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123"
+
+
+@pytest.mark.parametrize(
+    "secret_text",
+    [
+        "sk-abcdefghijklmnopqrstuvwx",
+        "sk-ant-api03-abcdefghijklmnop-qrstuv",
+        "sk-proj-ABCDEFGHijklmnop1234",
+        "sk_live_abcdefghijklmnop",
+        "AKIAIOSFODNN7EXAMPLE",
+        "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "github_pat_11ABCDEFG0abcdefghijkl",
+        "glpat-abcdefghijklmnopqrst",
+        "xoxb-1234567890-abcdefghij",
+        "hf_abcdefghijklmnopqrstuvwx",
+        "gsk_abcdefghijklmnopqrstuvwx",
+        "dtn_abcdefghijklmnopqrstuvwx",
+        "ya29.a0abcdefghijklmnopqrst",
+        JWT,
+    ],
+)
+@pytest.mark.parametrize(
+    "around", ["{}", "key {} in a line", 'export X="{}"', "https://x/?a={}&b=1", '{{\\"a\\":\\"{}\\"}}']
+)
+def test_shapes_of_credentials(secret_text: str, around: str) -> None:
+    found = redacted_text(around.format(secret_text))
+    assert secret_text[8:] not in found
+    assert "[redacted:" in found
+    before, _, after = around.format("|").partition("|")
+    assert found.startswith(before)
+    assert found.endswith(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Authorization: Bearer abcdefghijklmnop.qrst", "Authorization: Bearer [redacted:token]"),
+        ("authorization=Basic Zm9vOmJhcmJheg==", "authorization=Basic [redacted:token]"),
+        ("postgres://me:hunter2@db/x", "postgres://me:[redacted:password]@db/x"),
+        ("password=hunter22 and more", "password=[redacted:password] and more"),
+        ("--token s3cr3tt0ken --verbose", "--token [redacted:token] --verbose"),
+        ("--password 'hunter2'", "--password '[redacted:password]'"),
+        ('{"api_key": "abc1", "n": 1}', '{"api_key": "[redacted:api-key]", "n": 1}'),
+        ('{\\"password\\":\\"hunter2\\"}', '{\\"password\\":\\"[redacted:password]\\"}'),
+        ("X-API-Key: 0123456789abcdef", "X-API-Key: [redacted:api-key]"),
+        ("AWS_SECRET_ACCESS_KEY=abcdefgh12345678", "AWS_SECRET_ACCESS_KEY=[redacted:secret]"),
+        ("İ api_key=abcdefgh12", "İ api_key=[redacted:api-key]"),
+        (
+            "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\nb",
+            "a\n[redacted:private-key]\nb",
+        ),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz", "[redacted:private-key]"),
+    ],
+)
+def test_credentials_by_their_names(text: str, expected: str) -> None:
+    assert redacted_text(text) == expected
+    assert redacted_text(expected) == expected, "a mask is masked no further"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_tokens: 4096",
+        "the token is required",
+        "tokens per second: 12345678",
+        "risk-assessment-of-the-year-2024-report",
+        "task-1234567890123456789",
+        "sk-learn is a library",
+        "task_id=abcdefgh12345678",
+        "next_token=abcdefgh12345678",
+        "token: 12345678",
+        "https://example.org:8080/a@b",
+        "key: value, primary key: id",
+        "5b8aa5a2d2c872e8321cf37308d69df2",
+    ],
+)
+def test_what_is_no_credential_stays(text: str) -> None:
+    assert redacted_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("password", "password"),
+        ("dbPassword", "password"),
+        ("X-Api-Key", "api-key"),
+        ("apiKey", "api-key"),
+        ("http.request.header.authorization", "authorization"),
+        ("access_token", "token"),
+        ("client-secret", "secret"),
+        ("Set-Cookie", "cookie"),
+        ("SSH_PRIVATE_KEY", "private-key"),
+        ("input_tokens", None),
+        ("nextToken", None),
+        ("eos_token", None),
+        ("secretary", None),
+        ("key", None),
+        ("idempotency_key", None),
+        ("tokens", None),
+    ],
+)
+def test_names(name: str, kind: str | None) -> None:
+    assert secret(name) == kind
+
+
+def test_fields_of_all_sorts() -> None:
+    value = {
+        "headers": [["Authorization", "xyz"], {"name": "X-Api-Key", "value": "zzz"}, {"key": "cookie", "value": "a=b"}],
+        "usage": {"input_tokens": 5, "token": 7},
+        "password": 1234,
+        "cookies": {"a": "b", "n": [1, "c"]},
+        "none": {"secret": None, "password": "", "token": True},
+        "sk-abcdefghijklmnopqrstuvwx": "a key too",
+    }
+    assert redacted(value) == {
+        "headers": [
+            ["Authorization", "[redacted:authorization]"],
+            {"name": "X-Api-Key", "value": "[redacted:api-key]"},
+            {"key": "cookie", "value": "[redacted:cookie]"},
+        ],
+        "usage": {"input_tokens": 5, "token": 7},
+        "password": "[redacted:password]",
+        "cookies": {"a": "[redacted:cookie]", "n": ["[redacted:cookie]", "[redacted:cookie]"]},
+        "none": {"secret": None, "password": "", "token": True},
+        "[redacted:api-key]": "a key too",
+    }
+
+
+def test_a_schema_is_no_credential() -> None:
+    schema = {"type": "object", "properties": {"password": {"type": "string", "description": "the user's"}}}
+    assert redacted({"schema": schema}) == {"schema": schema}
+
+
+def test_the_original_stays() -> None:
+    value = {"a": ["sk-abcdefghijklmnopqrstuvwx"], "password": "p"}
+    copy = json.loads(json.dumps(value))
+    redacted(value)
+    assert value == copy
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.just(Number("1.50")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+@settings(max_examples=100 * TIMES, deadline=None)
+def test_a_plain_copy_is_the_same_value(value: Any) -> None:
+    assert plain(value) == value
+
+
+@given(VALUES, st.text(max_size=4), st.none() | st.integers(0, 3))
+@settings(max_examples=100 * TIMES, deadline=None)
+def test_a_plain_copy_of_a_record_is_what_is_written(value: Any, name: str, size: int | None) -> None:
+    change = Change(values={name: value}, pending=None if size else ())
+    queue = Queue(id=name, contents="complete", size=size, tokens=[value])
+    record = StepRecord(step=Step(seq=1, kind="node", name=name, status="done"), change=change)
+    for struct in (
+        record,
+        Change(queues=(queue,)),
+        Operation(id=name, seq=1, kind="tool", name=name, status="planned"),
+    ):
+        assert to_json(plain(struct)) == to_json(struct)
+        assert isinstance(msgspec.json.decode(to_json(redacted(struct))), dict)
+
+
+@given(st.text(alphabet="tokensecrtkeyJ.-_=:/@\"'\\ [A1", max_size=60))
+@settings(max_examples=300 * TIMES, deadline=None)
+def test_masking_twice_is_masking_once(text: str) -> None:
+    once = redacted_text(text)
+    assert redacted_text(once) == once
+
+
+@pytest.mark.parametrize("piece", ["a-", "token=", "eyJ", "eyJaaaaaa.", "--", "sk-", "://", "bearer ", "token  ", "1_"])
+def test_no_text_is_slow(piece: str) -> None:
+    redacted_text(piece * (200_000 // len(piece)))
+
+
+def test_depth_is_no_matter() -> None:
+    value: Any = "sk-abcdefghijklmnopqrstuvwx"
+    for _ in range(100_000):
+        value = [value]
+    found = redacted(value)
+    while isinstance(found, list):
+        found = found[0]
+    assert found == "[redacted:api-key]"
