@@ -95,6 +95,7 @@ def row(source: RunSource, fallback_id: str) -> RunRow:
         steps=run.steps,
         started=run.started,
         resumed_from=run.resumed_from,
+        parent=run.parent,
     )
 
 

@@ -45,7 +45,7 @@ class SourceInfo(Record, frozen=True, kw_only=True):
 
 
 class RunLink(Record, frozen=True, kw_only=True):
-    """The run, and its step, that a run continues."""
+    """The run, and its step, that a run continues or is nested in."""
 
     run: str
     step: int | None = None
@@ -68,7 +68,8 @@ class Usage(Record, frozen=True, kw_only=True):
 
 
 class Run(Record, frozen=True, kw_only=True):
-    """One execution as a whole; `steps` is their number as far as it is known."""
+    """One execution as a whole; `steps` is their number as far as it is known. `parent` is the run, and the
+    last step before, of which this one is a part."""
 
     id: str | None = None
     name: str | None = None
@@ -79,6 +80,7 @@ class Run(Record, frozen=True, kw_only=True):
     started: str | None = None
     ended: str | None = None
     resumed_from: RunLink | None = None
+    parent: RunLink | None = None
     replaced_by: str | None = None
     error: RunError | None = None
     usage: Usage | None = None
@@ -97,6 +99,7 @@ class RunRow(Record, frozen=True, kw_only=True):
     updated: str | None = None
     holder: str | None = None
     resumed_from: RunLink | None = None
+    parent: RunLink | None = None
 
 
 class Tool(Record, frozen=True, kw_only=True):

@@ -47,6 +47,7 @@ def list_report(runs: RunList) -> Iterator[str]:
 def _row(row: RunRow) -> str:
     status = row.status + (f" ({row.reason})" if row.reason else "")
     link = f"  resumed from {row.resumed_from.run}" if row.resumed_from else ""
+    link += f"  part of {row.parent.run}" if row.parent else ""
     steps = "?" if row.steps is None else row.steps
     return one_line(
         f"{row.id}  {row.kind}  {status}  {steps} steps  {row.started or ''}  {row.name or ''}{link}"
@@ -61,6 +62,9 @@ def _head(run: Run) -> Iterator[str]:
     if run.resumed_from:
         step = f" at step {run.resumed_from.step}" if run.resumed_from.step is not None else ""
         yield one_line(f"resumed  from {run.resumed_from.run}{step}")
+    if run.parent:
+        step = f" behind step {run.parent.step}" if run.parent.step is not None else ""
+        yield one_line(f"part     of {run.parent.run}{step}")
     if run.error:
         where = "/".join(run.error.where or ())
         kind = f"{run.error.type}: " if run.error.type else ""

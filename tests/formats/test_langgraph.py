@@ -9,8 +9,10 @@ import pytest
 
 from inspector.errors import UnreadableError, UsageError
 from inspector.formats import open_path
+from inspector.formats.readers.langgraph.frames import Frame
 from inspector.formats.readers.langgraph.history import History
-from inspector.model.run import Pending, State
+from inspector.formats.readers.langgraph.taskids import identifier
+from inspector.model.run import Pending, RunLink, State
 from inspector.model.source import RunSource
 from tests.formats.langgraph_stores import NULL, Base, Thread, ai, human, interrupt, result, send
 from tests.fuzz import check
@@ -303,10 +305,12 @@ def test_nested_namespaces_are_runs_of_their_own(base: Base) -> None:
     thread.input({})
     thread.start({}, then=["child"])
     nested = Thread(base, "order/7", "child:11111111-2222-3333-4444-555555555555", begin=20)
+    nested.metadata = {"parents": {"": thread.id}}
     nested.input({})
     nested.start({"x": 1}, then=["inner"])
     nested.wrote("inner", {"__interrupt__": [interrupt("inside?")]})
-    thread.wrote("child", {"__interrupt__": [interrupt("inside?")]})
+    task = nested.namespace.removeprefix("child:")
+    thread.wrote("child", {"__interrupt__": [interrupt("inside?")]}, task=task)
     deeper = Thread(base, "order/7", f"{nested.namespace}|deep:6", begin=40)
     deeper.input({})
     base.close()
@@ -319,11 +323,28 @@ def test_nested_namespaces_are_runs_of_their_own(base: Base) -> None:
     inner = runs.open(f"order/7/{nested.namespace}")
     assert pending(inner) == [("input", "inner", "waiting")]
     assert inner.resume().reasons == ("not_resumable",)
+    assert inner.run().parent == RunLink(run="order/7", step=2)
+    assert runs.open(f"order/7/{deeper.namespace}").run().parent == RunLink(run=f"order/7/{nested.namespace}")
+    assert f"its own run: order/7/{nested.namespace}" in (left(runs.open("order/7"))[0].note or "")
     with pytest.raises(UsageError, match="holds 3 runs"):
         runs.open()
     with pytest.raises(UsageError, match="holds no run 'nobody'"):
         runs.open("nobody")
     assert check(base.path)
+
+
+def test_a_nested_run_that_was_cut_short_is_named(base: Base) -> None:
+    thread = Thread(base)
+    thread.input({})
+    thread.start({}, then=["child"])
+    known = Frame(4, {}, {"branch:to:child": "2"}, {}, ())
+    assert thread.id is not None
+    task = next(iter(identifier(thread.id, "", thread.step)("child", None, known, [])))
+    Thread(base, "t", f"child:{task}", begin=30).input({})
+    base.close()
+    run = open_path(str(base.path)).open("t")
+    assert pending(run) == [("node", "child", "ambiguous")]
+    assert f"t/child:{task}" in (left(run)[0].note or "")
 
 
 def test_runs_that_would_share_an_id_are_told_apart(base: Base) -> None:

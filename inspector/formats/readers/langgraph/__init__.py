@@ -7,7 +7,7 @@ from inspector.formats.reader import Probe, Reader
 from inspector.formats.readers.langgraph.run import FORMAT, ThreadRun
 from inspector.formats.readers.langgraph.store import CHECKPOINTS, Store, run_ids
 from inspector.formats.sqlitefile import Database
-from inspector.model.run import Problem, RunRow, SourceInfo
+from inspector.model.run import Problem, RunLink, RunRow, SourceInfo
 from inspector.model.source import RunSource
 from inspector.model.text import one_line
 
@@ -24,6 +24,7 @@ class Threads:
     def _list(self) -> None:
         self._generation = self._database.generation
         self._threads = run_ids(self._store.threads())
+        self._places = {(one.thread, one.namespace): run_id for run_id, one in self._threads.items()}
         self._rows: list[RunRow] | None = None
 
     def rows(self) -> Sequence[RunRow]:
@@ -42,7 +43,10 @@ class Threads:
         return self._run(run_id)
 
     def _run(self, run_id: str) -> ThreadRun:
-        return ThreadRun(self._store, self._threads[run_id], run_id, self._path)
+        thread = self._threads[run_id]
+        outer = thread.namespace.rpartition("|")[0]
+        known = self._places.get((thread.thread, outer)) if thread.namespace else None
+        return ThreadRun(self._store, thread, run_id, self._path, RunLink(run=known) if known else None)
 
     def problems(self) -> Sequence[Problem]:
         return self._database.problems

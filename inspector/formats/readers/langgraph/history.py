@@ -146,6 +146,12 @@ class History:
             found.behind = []
         return found
 
+    def nested_run(self, task_id: str | None) -> str | None:
+        """The id of the run that is a task's own; None where it has none."""
+        node = self._nested.get(task_id or "")
+        lead = f"{self.thread.namespace}|" if self.thread.namespace else ""
+        return None if node is None else f"{self.thread.thread}/{lead}{node}:{task_id}"
+
     @cached_property
     def _learnt(self) -> Mapping[str, set[str]]:
         last = self.frame(len(self))

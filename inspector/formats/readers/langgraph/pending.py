@@ -76,7 +76,10 @@ class Work:
         questions = self.questions(task)
         for question in questions:
             status: PendingStatus = "answered" if question.answered else "waiting"
-            again = "the node runs again from its start when it is resumed"
+            nested = self._history.nested_run(task.id)
+            again = "the node runs again from its start when it is resumed" + (
+                f"; its own run: {nested}" if nested else ""
+            )
             yield Pending(
                 kind="input",
                 name=task.node,
@@ -113,6 +116,8 @@ class Work:
             parts.append("done; what it wrote is stored, and taken in when the others are done too")
         elif self.leaf and error is None:
             parts.append(DOUBT)
+        if (nested := self._history.nested_run(task.id)) is not None:
+            parts.append(f"a run of its own: {nested}")
         returned = sum(write.channel == RETURN for written in task.calls.values() for write in written)
         if task.calls:
             parts.append(f"{len(task.calls)} functions that it called have left something, {returned} of them a result")

@@ -19,6 +19,7 @@ from inspector.model.run import (
     Resume,
     Run,
     RunError,
+    RunLink,
     RunRow,
     RunStatus,
     SourceInfo,
@@ -36,8 +37,8 @@ BATCH = 64
 class ThreadRun:
     """A RunSource over the checkpoints of a thread in one namespace."""
 
-    def __init__(self, store: Store, thread: Thread, run_id: str, path: str) -> None:
-        self._store, self._thread, self._id, self._path = store, thread, run_id, path
+    def __init__(self, store: Store, thread: Thread, run_id: str, path: str, outer: RunLink | None = None) -> None:
+        self._store, self._thread, self._id, self._path, self._outer = store, thread, run_id, path, outer
         self._database = store.database
         self._begin()
 
@@ -79,6 +80,7 @@ class ThreadRun:
             steps=self._last,
             started=self._history.row(1).time,
             ended=last.time if status == "completed" else None,
+            parent=self._parent(),
             error=self._error() if status == "failed" else None,
             usage=messages.usage(self._look(self._last).stored),
         )
@@ -86,6 +88,15 @@ class ThreadRun:
     def _name(self) -> str | None:
         """The node whose own graph this is; None for the thread itself."""
         return self._thread.namespace.rpartition("|")[2].partition(":")[0] or None
+
+    def _parent(self) -> RunLink | None:
+        """The run of which this one is a part, with the checkpoint that its node was run behind."""
+        told = self._history.row(1).metadata.get("parents")
+        outer = self._thread.namespace.rpartition("|")[0]
+        checkpoint_id = told.get(outer) if isinstance(told, dict) else None
+        if self._outer is None or not isinstance(checkpoint_id, str):
+            return self._outer
+        return RunLink(run=self._outer.run, step=self._store.position(self._thread, outer, checkpoint_id))
 
     def row(self) -> RunRow:
         """The thread as a line of a list; builds no state."""
@@ -99,6 +110,7 @@ class ThreadRun:
             steps=self._last,
             started=self._history.row(1).time,
             updated=self._history.row(self._last).time,
+            parent=self._outer,
         )
 
     def standing(self) -> tuple[RunStatus, str | None]:

@@ -90,8 +90,10 @@ def _updated(history: History, parent: int | None, seq: int) -> str:
 
 def _said(history: History, parent: int | None) -> str:
     """What the nodes wrote, by channel."""
-    parts = []
-    for write in history.writes(parent) if parent else ():
+    writes = history.writes(parent) if parent else []
+    nested = filter(None, (history.nested_run(task_id) for task_id in dict.fromkeys(write.task for write in writes)))
+    parts = [f"run {run_id}" for run_id in nested]
+    for write in writes:
         if write.channel in CONTROL or write.channel == NOTHING or internal(write.channel):
             continue
         if isinstance(write.kind, str) and "+" in write.kind:

@@ -98,6 +98,16 @@ class Store:
         )
         return array("q", (row for (row,) in found))
 
+    def position(self, thread: Thread, namespace: str, checkpoint_id: str) -> int | None:
+        """The number, from 1, of a checkpoint among those in another namespace of a thread; None where it is
+        not there."""
+        found = self.database.rows(
+            "SELECT COUNT(*), MAX(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = ? AND checkpoint_id <= ? "
+            "AND thread_id IS (SELECT thread_id FROM checkpoints WHERE rowid = ?)",
+            (namespace, checkpoint_id, thread.row),
+        )
+        return next((count for count, last in found if last == checkpoint_id), None)
+
     def row(self, rowid: int, problems: list[Problem]) -> Row | None:
         """A checkpoint's row; what is wrong with its metadata is added to `problems`."""
         found = self.database.rows(

@@ -110,6 +110,11 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
             del orphans[task_id]
     if orphans:
         _without_path(found, orphans, frame, known)
+    for task in found.tasks if frame else ():
+        # A task that has written nothing may have begun: then its own namespace bears its id.
+        own = {task_id for task_id, node in known.nested.items() if task.id is None and node == task.node}
+        possible = known.identify(task.node, task.index, frame, ()) if own else ()  # type: ignore[arg-type]
+        task.id = next((task_id for task_id in possible if task_id in own), task.id)
     # As LangGraph lists them: tokens in their order, then nodes by name.
     found.tasks.sort(key=lambda task: (task.index is None, task.index or 0, task.node == UNKNOWN, task.node))
     return found
