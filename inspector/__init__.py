@@ -21,7 +21,8 @@ _WHERE = {
     "runner.memory": ("FileMemory", "InMemory", "Memory"),
     "runner.messages": ("Call", "Media", "Message", "ModelTurn", "Reasoning", "Result", "Text", "Usage"),
     "runner.models": ("Model", "ModelRequest", "ScriptedModel"),
-    "runner.network.run": ("Network", "NetworkResult"),
+    "runner.network.result": ("NetworkResult",),
+    "runner.network.run": ("Network",),
     "runner.otel": ("OpenTelemetry",),
     "runner.providers": ("openai_model",),
     "runner.result": ("PendingCall", "RunResult"),
@@ -61,8 +62,8 @@ if TYPE_CHECKING:
     from inspector.runner.models import Model as Model
     from inspector.runner.models import ModelRequest as ModelRequest
     from inspector.runner.models import ScriptedModel as ScriptedModel
+    from inspector.runner.network.result import NetworkResult as NetworkResult
     from inspector.runner.network.run import Network as Network
-    from inspector.runner.network.run import NetworkResult as NetworkResult
     from inspector.runner.otel import OpenTelemetry as OpenTelemetry
     from inspector.runner.providers import openai_model as openai_model
     from inspector.runner.result import PendingCall as PendingCall

@@ -11,7 +11,6 @@ tokens in the order in which they arrived. With one worker the nodes take turns 
 added, so a run is the same each time.
 """
 
-import dataclasses
 from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from msgspec import UNSET
 
 from inspector.dataflow.actors import Action
 from inspector.dataflow.codec import Values
+from inspector.dataflow.firing import Committed, Firing, items_of
 from inspector.dataflow.network import Link, Node, Plan
 from inspector.model.changes import Change, QueueChange
 from inspector.model.run import Actor, Consumed, Pending, Produced, Queue, State, Step
@@ -28,34 +28,6 @@ from inspector.model.values import Value, preview
 
 EXHAUSTED = "$exhausted"
 """The state field of a source that has put its last token."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Firing:
-    """A firing that may begin: node `number` of the plan, its `action` (None for a control node), the queue that
-    each input port reads from, the saved `tokens` by port and the saved `state`, and its `count` at this node,
-    from 1."""
-
-    number: int
-    node: Node
-    action: Action | None
-    queues: tuple[int, ...]
-    tokens: Mapping[str, Value]
-    state: Mapping[str, Value]
-    count: int
-
-    @property
-    def id(self) -> str:
-        """The firing's own id within its run, the same when it is tried again."""
-        return f"{self.node.name}#{self.count}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Committed:
-    """What a commit did: the step, and its change of the state."""
-
-    step: Step
-    change: Change
 
 
 class NetworkRun:
@@ -152,7 +124,7 @@ class NetworkRun:
         if firing.node.kind == "when":
             branch = "then" if outcome else "otherwise"
             return self._commit(firing, "node", [(branch, firing.tokens["value"])], {}, times, branch)
-        position = self._states[firing.number] or {"items": _items(firing.tokens["items"]), "index": 0}
+        position = self._states[firing.number] or {"items": items_of(firing.tokens["items"]), "index": 0}
         index, items = position["index"], position["items"]
         if index < len(items):
             self._states[firing.number] = {"items": items, "index": index + 1}
@@ -448,18 +420,3 @@ class NetworkRun:
         if isinstance(change.values, dict):
             self.context.update(change.values)
         self.seq += 1
-
-
-def _items(token: Value) -> list[Value]:
-    """The items of a loop's token: of a list, tuple, set or deque; of a dict its keys; of a number that many."""
-    if isinstance(token, list):
-        return token
-    if isinstance(token, dict) and "items" in token and "$type" in token:
-        return [pair[0] for pair in token["items"]] if token["$type"] == "dict" else list(token["items"])
-    if isinstance(token, dict) and token.get("$type") == "range":
-        return list(range(token["start"], token["stop"], token["step"]))
-    if isinstance(token, dict) and "$type" not in token:
-        return list(token)
-    if isinstance(token, str):
-        return list(token)
-    raise TypeError(f"a loop cannot go over {preview(token, 60)}")

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from inspector.dataflow.actors import actor, emit
-from inspector.dataflow.machine import Committed, Firing, NetworkRun
+from inspector.dataflow.firing import Committed, Firing
+from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.network import Network
 
 

@@ -20,8 +20,10 @@ from inspector.runner.claims import Claims, Owned
 from inspector.runner.driving import default_trace, new_id
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import restore
+from inspector.runner.network.fit import fits, readable
 from inspector.runner.network.restore import SavedNetwork
-from inspector.runner.network.run import Network, NetworkResult, fits, readable
+from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.run import Network
 
 NAME = "dataflow"
 NAMED = 50

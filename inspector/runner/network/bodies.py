@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from inspector.dataflow.codec import Unsavable
-from inspector.dataflow.machine import Firing, NetworkRun
+from inspector.dataflow.firing import Firing
+from inspector.dataflow.machine import NetworkRun
 from inspector.model.values import Value
 
 

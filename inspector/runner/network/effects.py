@@ -4,7 +4,8 @@ from typing import ClassVar
 
 import msgspec
 
-from inspector.dataflow.machine import Firing, NetworkRun
+from inspector.dataflow.firing import Firing
+from inspector.dataflow.machine import NetworkRun
 from inspector.model.run import RunError
 from inspector.runner.effects import Busy, Effect
 

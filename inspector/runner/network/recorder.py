@@ -8,7 +8,8 @@ ends, and a firing that is started and no more may have had its effects.
 from collections.abc import Callable
 from typing import Any
 
-from inspector.dataflow.machine import Committed, Firing, NetworkRun
+from inspector.dataflow.firing import Committed, Firing
+from inspector.dataflow.machine import NetworkRun
 from inspector.journal import Journal
 from inspector.model.records import Checkpoint, Decision, End, Header, JournalRecord, Operation, StepRecord
 from inspector.model.run import Definition, RunError, RunLink, RunStatus

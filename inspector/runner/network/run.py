@@ -8,10 +8,11 @@ import msgspec
 
 from inspector.dataflow import network as dataflow
 from inspector.dataflow.actors import Actor
-from inspector.dataflow.codec import Codec, Unreadable, Unsavable, Values
-from inspector.dataflow.definition import definition, digest
-from inspector.dataflow.machine import Firing, NetworkRun
-from inspector.dataflow.network import Plan, flatten
+from inspector.dataflow.codec import Codec, Unsavable, Values
+from inspector.dataflow.definition import definition
+from inspector.dataflow.firing import Firing
+from inspector.dataflow.machine import NetworkRun
+from inspector.dataflow.network import flatten
 from inspector.errors import UsageError
 from inspector.journal import Journal, TraceFile
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
@@ -21,46 +22,16 @@ from inspector.runner.claims import Claims
 from inspector.runner.drive import Control, drive
 from inspector.runner.driving import new_id
 from inspector.runner.effects import Effect
-from inspector.runner.errors import ResumeRefused, RunFailed
 from inspector.runner.network import restore
 from inspector.runner.network.bodies import FiringContext, Outcome, fire
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
+from inspector.runner.network.fit import fits, readable
 from inspector.runner.network.recorder import NetworkRecorder
-from inspector.runner.network.report import Leftover, leftovers
+from inspector.runner.network.report import leftovers
 from inspector.runner.network.restore import SavedNetwork
+from inspector.runner.network.result import NetworkResult
 
 Observe = Callable[[dict[str, Any]], None]
-
-
-class NetworkResult(msgspec.Struct, kw_only=True):
-    """What a run of a network came to. `outputs` are the tokens at each output port, and
-    `saved_outputs` their saved forms; `failures` every firing that
-    failed; `leftovers` what stayed in queues and why; `steps` how many steps this process ran; `open` the firings
-    that may have happened and wait for a decision."""
-
-    status: RunStatus
-    reason: str | None
-    outputs: dict[str, list[Any]]
-    saved_outputs: dict[str, list[Value]]
-    run_id: str
-    failures: list[Failure] = msgspec.field(default_factory=list)
-    leftovers: list[Leftover] = msgspec.field(default_factory=list)
-    open: list[str] = msgspec.field(default_factory=list)
-    trace: str | None = None
-    steps: int = 0
-    replayed: int = 0
-    resumed_from: str | None = None
-
-    @property
-    def error(self) -> RunError | None:
-        """The first failure."""
-        return self.failures[0].error if self.failures else None
-
-    def raise_for_status(self) -> "NetworkResult":
-        """This result; raises RunFailed when a firing failed."""
-        if self.error is not None:
-            raise RunFailed("/".join(self.error.where or ()), self.status, self.error.message or "")
-        return self
 
 
 class Network(dataflow.Network):
@@ -180,48 +151,6 @@ class ResumingNetwork:
             return msgspec.structs.replace(result, replayed=saved.step, resumed_from=saved.header.id)
         finally:
             claims.release(claim)
-
-
-def fits(saved: SavedNetwork, plan: Plan, today: Definition) -> None:
-    """Raises ResumeRefused, naming each node and edge, when the graph is not the one that the run was made with."""
-    graph = saved.header.definition.graph
-    if graph is None or graph.digest is None:
-        raise ResumeRefused(saved.path, "definition_unknown", "the trace does not record its graph")
-    if graph.digest == digest(plan):
-        return
-    assert today.graph is not None
-    found = []
-    for what, old, new in (
-        (
-            "node",
-            {n.id: (n.kind, n.class_) for n in graph.nodes or ()},
-            {n.id: (n.kind, n.class_) for n in today.graph.nodes or ()},
-        ),
-        ("edge", {e.id: () for e in graph.edges or ()}, {e.id: () for e in today.graph.edges or ()}),
-    ):
-        found += [f"{what} {name} is gone" for name in old if name not in new]
-        found += [f"{what} {name} is new" for name in new if name not in old]
-        found += [f"{what} {name} is another" for name in old if name in new and old[name] != new[name]]
-    raise ResumeRefused(plan.name, "graph_changed", "; ".join(found) or "nodes, ports or edges stand in another order")
-
-
-def readable(path: str, run: NetworkRun) -> None:
-    """Raises ResumeRefused when today's code cannot read back a token or a state, naming each."""
-    state = run.state()
-    parts = [
-        *(("/".join((*queue.scope, queue.id)), token) for queue in state.queues or () for token in queue.tokens or ()),
-        *(
-            ("/".join((*actor.scope, actor.id)), value)
-            for actor in state.actors or ()
-            for value in (actor.state or {}).values()
-        ),
-        *((f"context.{name}", value) for name, value in (state.values or {}).items()),
-    ]
-    for place, value in parts:
-        try:
-            run.values.decode(value)
-        except Unreadable as error:
-            raise ResumeRefused(path, "value_unreadable", f"{place}: {error}") from error
 
 
 class Driven:

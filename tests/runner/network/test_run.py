@@ -23,7 +23,7 @@ from inspector.model.values import to_json
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
-from inspector.runner.network.run import NetworkResult
+from inspector.runner.network.result import NetworkResult
 from tests.dataflow.networks import Sum, add, double, random_network
 
 FAILS: set[int] = set()

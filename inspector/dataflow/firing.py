@@ -1,0 +1,53 @@
+"""A firing before and after it, as data."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from inspector.dataflow.actors import Action
+from inspector.dataflow.network import Node
+from inspector.model.changes import Change
+from inspector.model.run import Step
+from inspector.model.values import Value, preview
+
+
+@dataclasses.dataclass(frozen=True)
+class Firing:
+    """A firing that may begin: node `number` of the plan, its `action` (None for a control node), the queue that
+    each input port reads from, the saved `tokens` by port and the saved `state`, and its `count` at this node,
+    from 1."""
+
+    number: int
+    node: Node
+    action: Action | None
+    queues: tuple[int, ...]
+    tokens: Mapping[str, Value]
+    state: Mapping[str, Value]
+    count: int
+
+    @property
+    def id(self) -> str:
+        """The firing's own id within its run, the same when it is tried again."""
+        return f"{self.node.name}#{self.count}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Committed:
+    """What a commit did: the step, and its change of the state."""
+
+    step: Step
+    change: Change
+
+
+def items_of(token: Value) -> list[Value]:
+    """The items of a loop's token: of a list, tuple, set or deque; of a dict its keys; of a number that many."""
+    if isinstance(token, list):
+        return token
+    if isinstance(token, dict) and "items" in token and "$type" in token:
+        return [pair[0] for pair in token["items"]] if token["$type"] == "dict" else list(token["items"])
+    if isinstance(token, dict) and token.get("$type") == "range":
+        return list(range(token["start"], token["stop"], token["step"]))
+    if isinstance(token, dict) and "$type" not in token:
+        return list(token)
+    if isinstance(token, str):
+        return list(token)
+    raise TypeError(f"a loop cannot go over {preview(token, 60)}")
