@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint, SavedQueue
+from inspector.formats.readers.wfpy.copies import names_file
 from inspector.formats.readers.wfpy.journal import Text
 from inspector.formats.readers.wfpy.network import BOUNDARY, Queue
 from inspector.formats.readers.wfpy.replay import Replay
@@ -21,6 +22,8 @@ class Comparison:
         self.checkpoint, self.replay, self.store = checkpoint, replay, replay.store
         self.problems: list[Problem] = []
         self._saved = [(saved, queue) for saved in checkpoint.queues if (queue := self._queue(saved)) is not None]
+        # An if or loop that was cut short took its tokens behind the last step.
+        self._end = replay.step + 1
         self._stuck: dict[int, int] = {}
         """How many of the tokens in a queue the checkpoint still has inside of a nested workflow."""
 
@@ -33,7 +36,7 @@ class Comparison:
         for saved, queue in self._saved:
             if queue.scope.owner is None or queue.target != BOUNDARY:
                 self._begin_with_more(saved, queue)
-                held = queue.contents(self.replay.step)
+                held = queue.contents(self._end)
                 self._compare(saved, queue, held[: len(held) - self._stuck.get(id(queue), 0)])
         self._counts()
         return self.problems
@@ -44,13 +47,12 @@ class Comparison:
 
     def _move(self) -> None:
         """Firings of composites that the checkpoint counts and nothing else shows."""
-        step = self.replay.step
+        step = self._end
         for entry in self.checkpoint.actors:
             actor = self.replay.network.find((*entry.scope, entry.name))
             if actor is not None and actor.child is not None:
                 begun = (entry.fire_count or 0) + (entry.pending is not None)
-                while (actor.base or 0) + len(actor.starts) < begun and self.replay.feed(actor, step):
-                    pass
+                self.replay.feed_up_to(actor, begun - (actor.base or 0), step)
             elif actor is not None and entry.control is not None:
                 sizes: dict[str, list[int]] = {}
                 for saved in self.checkpoint.queues:
@@ -61,7 +63,7 @@ class Comparison:
     def _inside(self, saved: SavedQueue, queue: Queue) -> Sequence[int]:
         """What an output of a nested workflow holds: nothing, as it goes on at once, but for what the failure
         of another firing kept there; the replay has that beyond already."""
-        step = self.replay.step
+        step = self._end
         beyond = self._beyond(queue)
         if not beyond:
             return queue.contents(step)
@@ -90,13 +92,13 @@ class Comparison:
 
     def _begin_with_more(self, saved: SavedQueue, queue: Queue) -> None:
         """Tokens that were there from the beginning, of a run that does not say what it began with."""
-        missing = len(saved.tokens) - queue.size(self.replay.step)
+        missing = len(saved.tokens) - queue.size(self._end)
         if missing > 0 and self.replay.may_begin_with_more(queue):
             for index in range(missing):
                 self.replay.seed(queue, self.checkpoint.token(self.store, saved, index))
 
     def _compare(self, saved: SavedQueue, queue: Queue, expected: Sequence[int]) -> None:
-        if queue.is_vague(self.replay.step):
+        if queue.is_vague(self._end):
             return
         same = min(len(expected), len(saved.tokens))
         for index in range(same):
@@ -117,7 +119,7 @@ class Comparison:
 
     def _copied(self, queue: Queue, ref: int) -> bool:
         source = queue.scope.actors.get(queue.source)
-        return source is not None and source.child is not None and self.replay.names_file(self.store.text(ref))
+        return source is not None and source.child is not None and names_file(self.store.text(ref))
 
     def _counts(self) -> None:
         for entry in self.checkpoint.actors:

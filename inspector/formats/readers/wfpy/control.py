@@ -62,23 +62,27 @@ class Controls:
 
     def supply(self, actor: Actor, queue: Queue, count: int, step: int) -> None:
         """Put on `queue` what is missing to `count`: somebody takes it, so it was there."""
-        while queue.available < count:
+        while len(queue.fresh) < count:
             if queue.out_port == "item":
                 self._item(actor, step)
-            elif "cond" in actor.ins or (actor.kind or "").endswith("if"):
+            elif self._is_if(actor):
                 self._begin_if(actor, step)
                 self._end_if(actor, step)
             else:
                 self._end_loop(actor, step)
-            if queue.available < count:
+            if len(queue.fresh) < count:
                 self._machine.put(queue, self._store.unknown(_BY_CONTROL), step)
 
     def start(self, actor: Actor, step: int) -> None:
-        """A firing of it begins: it takes its condition, or its iterable when it has none in hand."""
+        """A firing of it begins: it takes its condition, or its iterable when it has none in hand, and puts
+        the next item, if that is known; else the item is there when somebody takes it."""
         if self._is_if(actor):
             self._begin_if(actor, step)
         else:
             self._begin_loop(actor, step)
+            state = self.state(actor)
+            if state.items is not None and state.index < len(state.items) and not state.put_items:
+                self._item(actor, step)
 
     def finish(self, actor: Actor, sizes: dict[str, list[int]], step: int) -> None:
         """The firing is over; `sizes` are those the trace has of its queues now."""
@@ -102,18 +106,19 @@ class Controls:
                 self._settle(actor, queue, known[queue.ordinal], step)
 
     def _is_if(self, actor: Actor) -> bool:
-        return "cond" in actor.ins or (actor.kind or "").endswith("if")
+        named = actor.kind if actor.kind not in (None, "control") else f"control-{actor.name}"
+        return "cond" in actor.ins or (named or "").startswith("control-if")
 
     def _short(self, actor: Actor, port: str, sizes: dict[str, list[int]]) -> bool:
         return any(
-            queue.ordinal < len(sizes.get(queue.id, [])) and sizes[queue.id][queue.ordinal] > queue.available
+            queue.ordinal < len(sizes.get(queue.id, [])) and sizes[queue.id][queue.ordinal] > len(queue.fresh)
             for queue in actor.outs.get(port, ())
         )
 
     def _settle(self, actor: Actor, queue: Queue, size: int, step: int) -> None:
-        while queue.target == actor.name and queue.available > size:
+        while queue.target == actor.name and len(queue.fresh) > size:
             self._machine.take(queue, step)
-        while queue.source == actor.name and 0 < size - queue.available < 10_000:
+        while queue.source == actor.name and 0 < size - len(queue.fresh) < 10_000:
             self._machine.put(queue, self._store.unknown(_BY_CONTROL), step)
 
     def _begin_if(self, actor: Actor, step: int) -> None:
@@ -122,7 +127,7 @@ class Controls:
             return
         state.pending = True
         queue = next(iter(actor.ins.get("cond", ())), None)
-        state.emit = self._machine.take(queue, step) if queue is not None and queue.available else None
+        state.emit = self._machine.take(queue, step) if queue is not None and len(queue.fresh) else None
 
     def _end_if(self, actor: Actor, step: int) -> None:
         state = self.state(actor)
@@ -137,7 +142,7 @@ class Controls:
             return
         state.initialized, state.index = True, 0
         queue = next(iter(actor.ins.get("iter", ())), None)
-        if queue is not None and queue.available:
+        if queue is not None and len(queue.fresh):
             found = elements(self._store.text(self._machine.take(queue, step)))
             state.items = None if found is None else [self._store.of_text(item) for item in found]
 

@@ -8,7 +8,7 @@ are; in full only when somebody looks.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -40,10 +40,6 @@ class Entry(msgspec.Struct, rename="camel"):
     header: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     context: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     chat_history: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-    def tokens(self) -> list[tuple[str, list[Text]]]:
-        """Produced tokens as text, by queue id."""
-        return [(queue, [bytes(memoryview(token)) for token in tokens]) for queue, tokens in self.produced or ()]
 
 
 _quick = msgspec.json.Decoder(Entry)
@@ -165,19 +161,18 @@ class Journal:
             yield list(enumerate(piece[: stop - start], start))
             start = stop
 
-    def entries(self, number: int, line: bytes) -> Iterator[tuple[int, Entry]]:
+    def entries(self, number: int, line: bytes) -> Sequence[tuple[int, Entry]]:
         """The records of a line: one, none of a blank or damaged line, several where whole ones stand on a
         damaged line. Damage is added to the problems, that of an unfinished last line to `tail`."""
         entry = decode(line)
-        if entry is None and line.strip():
-            entry = self._careful(number, line)
-        if entry is not None:
-            self._next = max(self._next, number + 1)
-            yield number, entry
-        for piece in self.broken.get(number, ()):
-            found = decode(self.text(piece))
-            if found is not None:
-                yield piece, found
+        if entry is None:
+            entry = self._careful(number, line) if line.strip() else None
+            if entry is None:
+                pieces = [(piece, decode(self.text(piece))) for piece in self.broken.get(number, ())]
+                return [(piece, found) for piece, found in pieces if found is not None]
+        if number >= self._next:
+            self._next = number + 1
+        return ((number, entry),)
 
     def _careful(self, number: int, line: bytes) -> Entry | None:
         if number in self.broken:

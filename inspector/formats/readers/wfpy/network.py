@@ -31,12 +31,13 @@ class TooLarge(ValueError):
 
 class Queue:
     """One connection of a plan. `refs` say where its tokens stand, `puts` and `takes` after which step they
-    were there or gone; `initial` are the tokens it began with, before those of `refs`. From step `vague_from`
-    on the records do not tell what is in it."""
+    were there or gone; `initial` are the tokens it began with, before those of `refs`; `fresh` has the texts of
+    those that are in it now. From step `vague_from` on the records do not tell what is in it. `leaves`: it is
+    an output of a nested workflow."""
 
     __slots__ = (
         *("id", "scope", "source", "out_port", "target", "in_port", "ordinal"),
-        *("refs", "puts", "takes", "initial", "fresh", "waiter", "vague_from"),
+        *("refs", "puts", "takes", "initial", "fresh", "waiter", "vague_from", "leaves"),
     )
 
     def __init__(self, scope: "Scope", queue_id: str, ordinal: int) -> None:
@@ -44,16 +45,12 @@ class Queue:
         left, _, right = queue_id.partition("-->")
         self.source, _, self.out_port = left.partition(".")
         self.target, _, self.in_port = right.partition(".")
+        self.leaves = scope.owner is not None and self.target == BOUNDARY
         self.refs, self.puts, self.takes = array("Q"), array("I"), array("I")
         self.initial: list[int] = []
         self.fresh: deque[Text] = deque()
         self.waiter: Actor | None = None
         self.vague_from: int | None = None
-
-    @property
-    def available(self) -> int:
-        """Tokens in it now."""
-        return len(self.initial) + len(self.refs) - len(self.takes)
 
     @property
     def untouched(self) -> bool:
@@ -97,6 +94,11 @@ class Queue:
         known = len(self.initial)
         return self.initial[index] if index < known else self.refs[index - known]
 
+    def put_at(self, index: int) -> int:
+        """The step in which token number `index` of its log was put."""
+        known = len(self.initial)
+        return 0 if index < known else self.puts[index - known]
+
     def replace(self, index: int, ref: int) -> None:
         """Say better what token number `index` of its log is."""
         if index < len(self.initial):
@@ -108,11 +110,12 @@ class Queue:
 class Actor:
     """An actor of a plan, or a composite with a plan of its own (`child`). `firings` are the steps in which
     it fired, as far as it is a leaf; of a composite, `starts` are the steps in which a firing of it began,
-    `ends` the last step inside of each."""
+    `ends` the last step inside of each, and `over` is how many are over for certain. `base` is how often it
+    had fired before."""
 
     __slots__ = (
         *("name", "scope", "kind", "class_name", "child", "ins", "outs"),
-        *("firings", "base", "backlog", "starts", "ends", "ids", "chats", "fired"),
+        *("firings", "base", "backlog", "starts", "ends", "over", "ids", "chats", "fired"),
     )
 
     def __init__(self, scope: "Scope", name: str) -> None:
@@ -129,10 +132,15 @@ class Actor:
         self.starts, self.ends = array("I"), array("I")
         self.backlog: deque[tuple[int, Entry]] = deque()
         self.base: int | None = 0
+        self.over = 0
 
     @property
     def path(self) -> Path:
         return (*self.scope.path, self.name)
+
+    def begun(self, step: int) -> int:
+        """How many firings of a composite had begun by `step`, as far as the journal reaches back."""
+        return bisect_right(self.starts, step)
 
     @property
     def is_control(self) -> bool:
@@ -140,6 +148,13 @@ class Actor:
         if self.kind is not None:
             return self.kind.startswith("control")
         return not self.fired and self.child is None and bool({"cond", "iter"} & {*self.ins} or "item" in self.outs)
+
+    def makes(self, port: str) -> bool:
+        """Whether any line tells of tokens that it puts on a port. None does of a workflow that answers from
+        a past run, nor of an input that a nested workflow hands straight on."""
+        if self.child is None:
+            return self.fired and self.kind != "workflow"
+        return any(queue.target == BOUNDARY and queue.in_port == port for queue in self.child.queues)
 
     def queues(self) -> Iterator[Queue]:
         """All queues at it."""
@@ -225,6 +240,7 @@ class Network:
         self.root = Scope(self, (), None)
         self.late = False
         self.running = False
+        self._unknown = False
 
     def count_actor(self) -> None:
         self._actors += 1
@@ -238,6 +254,8 @@ class Network:
 
     def discovered(self, queue: Queue) -> None:
         """A queue that was not known before. The beginnings and ends of nested plans matter."""
+        if self._unknown:
+            queue.blur(0)
         if not self.running:
             return
         actors = queue.scope.actors
@@ -245,6 +263,14 @@ class Network:
         if queue.scope.owner is not None and len(ends) < 2:
             self.late = True
         self.late = self.late or any(actor.child is not None for actor in ends)
+
+    def begin_unknown(self) -> None:
+        """Nobody knows what the queues began with, nor how often the actors had fired."""
+        self._unknown = True
+        for queue in self.queues():
+            queue.blur(0)
+        for actor in self.actors():
+            actor.base = None
 
     def at(self, path: str) -> Actor:
         """The actor of a path like `line/machine/ink`. Raises TooLarge."""
@@ -263,7 +289,7 @@ class Network:
 
     def note(self, entry: Entry) -> None:
         """Learn actor and queues of a journal line, without doing what it says. Raises TooLarge."""
-        actor = self.at(entry.actor)
+        actor = self._paths.get(entry.actor) or self.at(entry.actor)
         if not actor.fired:
             actor.fired = True
             # What it put was taken for an unknown token, as long as it seemed never to fire.
@@ -271,10 +297,11 @@ class Network:
         if entry.chat_history is not msgspec.UNSET:
             actor.chats = True
         for groups in (entry.consumed, entry.produced):
+            if not groups or (len(groups) == 1 and groups[0][0] in actor.ids):
+                continue
             seen: dict[str, int] = {}
-            for group in groups or ():
-                occurrence = seen.get(group[0], 0)
-                seen[group[0]] = occurrence + 1
+            for group in groups:
+                occurrence = seen[group[0]] = seen.get(group[0], -1) + 1
                 actor.queue(group[0], occurrence)
 
     def merge(self, other: "Network") -> None:

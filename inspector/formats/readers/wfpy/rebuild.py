@@ -15,7 +15,7 @@ from inspector.formats.readers.wfpy.artifacts import Artifacts, origin_of
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
 from inspector.formats.readers.wfpy.journal import Entry, Journal, decode
 from inspector.formats.readers.wfpy.network import Network, Queue, TooLarge
-from inspector.formats.readers.wfpy.replay import Replay, Start
+from inspector.formats.readers.wfpy.replay import Replay
 from inspector.formats.readers.wfpy.schedule import Schedule
 from inspector.formats.readers.wfpy.tokens import Store
 from inspector.formats.readers.wfpy.trace import Trace
@@ -44,6 +44,7 @@ class Rebuilt:
         self._names = Network()
         self._first = self._line = self._entries = self.seq = 0
         self._again = True
+        self._damaged = False
 
     @property
     def checkpoint(self) -> Checkpoint | None:
@@ -117,7 +118,7 @@ class Rebuilt:
             network = self._names
         self.network, self._names, self.store = network, network, Store(self.journal)
         self._again = network.late = False
-        self.replay = Replay(network, self.store, self.journal, unknown_start=self._unknown_start())
+        self.replay = Replay(network, self.store, self.journal, unknown_inputs="inputs" not in self.header)
         self._line, self.seq = self._first, 0
         self._seed()
         self.schedule = Schedule(self.trace, self.replay, self.places, self._unfinished())
@@ -147,18 +148,17 @@ class Rebuilt:
         found = origin_of(self.artifacts.folder, resumed) if isinstance(resumed, str) else None
         return found if found is not None and found.text("graph") == self.header.get("graph") else None
 
-    def _unknown_start(self) -> Start:
-        if not self.header or ("resumedFrom" in self.header and self.origin is None):
-            return "all"
-        return "none" if "inputs" in self.header or self.origin is not None else "inputs"
+    @property
+    def _middle(self) -> bool:
+        """Whether the run began in the middle of another one, of which nothing is known."""
+        return self.origin is None and (not self.header or "resumedFrom" in self.header)
 
     def _seed(self) -> None:
         """What queues and actors began with: the run's inputs, or the checkpoint it continues."""
         if self.origin is not None:
             self._restore(self.origin)
-        elif self._unknown_start() == "all":
-            for actor in self.network.actors():
-                actor.base = None
+        elif self._middle:
+            self.network.begin_unknown()
         for port, text in self._inputs().items():
             for queue in self.network.root.entries.get(port, ()):
                 self.replay.seed(queue, self.store.of_text(text))
@@ -215,11 +215,16 @@ class Rebuilt:
 
     def _take_in(self, number: int, line: bytes) -> None:
         if number in self.journal.broken:
+            self._damaged = True
             self.replay.lost()
         for at, entry in self.journal.entries(number, line):
             if entry.header is not msgspec.UNSET:
                 continue
-            self._number(at, entry)
+            if entry.seq == self.seq + 1:
+                self.seq += 1
+            else:
+                self._number(at, entry)
+            self._damaged = False
             try:
                 self.replay.take_in(at, entry)
             except TooLarge as error:
@@ -231,7 +236,7 @@ class Rebuilt:
         """Entries are numbered one by one: a gap is a lost line."""
         seq = entry.seq if entry.seq is not None else self.seq + 1
         if seq > self.seq + 1:
-            if not self.journal.broken:
+            if not self._damaged:
                 self._note("warning", number, f"its number is {seq} behind {self.seq}: lines are missing here")
             self.replay.lost()
         elif seq <= self.seq:

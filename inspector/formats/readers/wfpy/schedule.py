@@ -54,7 +54,7 @@ class Schedule:
             return
         for name in self._unfinished:
             actor = self._actor(name)
-            if actor is not None and not ("cond" in actor.ins and not actor.ins["cond"][0].available):
+            if actor is not None and not ("cond" in actor.ins and not actor.ins["cond"][0].fresh):
                 replay.controls.start(actor, replay.step + 1)
                 self.open[actor.name] = replay.step
 
@@ -66,9 +66,9 @@ class Schedule:
         if step.actor_kind.startswith("control"):
             self._replay.controls.finish(actor, self._sizes(index), self._replay.step)
         elif step.actor_kind == "workflow":
-            while actor.child is not None and (actor.base or 0) + len(actor.starts) < step.actor_fire_count:
-                if not self._replay.feed(actor, self._replay.step):
-                    break
+            fired = step.actor_fire_count - (actor.base or 0)
+            self._replay.feed_up_to(actor, fired, self._replay.step)
+            actor.over = max(actor.over, min(fired, len(actor.starts)))
             if actor.child is None:
                 self._replay.controls.settle(actor, self._sizes(index), self._replay.step)
         else:

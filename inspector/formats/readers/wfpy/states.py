@@ -12,7 +12,7 @@ from inspector.formats.readers.wfpy.artifacts import Facts, whole
 from inspector.formats.readers.wfpy.chat import messages
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint, SavedActor
 from inspector.formats.readers.wfpy.journal import decode
-from inspector.formats.readers.wfpy.network import Actor, Network, Queue
+from inspector.formats.readers.wfpy.network import BOUNDARY, Actor, Network, Queue
 from inspector.formats.readers.wfpy.rebuild import Rebuilt
 from inspector.formats.readers.wfpy.tokens import Store
 from inspector.formats.readers.wfpy.trace import NO_TOKEN, Size, Trace
@@ -70,12 +70,27 @@ class RebuiltStates:
             if found is None:
                 return shown(queue, None, "unknown", None)
             return from_trace(queue, found, rebuilt.trace, self._folder)
+        if self._unsure(queue, step):
+            return shown(queue, None, "unknown", None)
         refs = queue.contents(step)
         tokens = rebuilt.store.list(refs)
         unknown = rebuilt.store.count_unknown(refs)
         if unknown:
             return shown(queue, len(refs), "size", tokens if unknown < len(refs) else None)
         return shown(queue, len(refs), "complete", tokens)
+
+    def _unsure(self, queue: Queue, step: int) -> bool:
+        """Whether tokens may have moved that no record tells of: through an if or loop of which no firing is
+        recorded, or out of a nested workflow to a queue that no record names."""
+        actors, owner = queue.scope.actors, queue.scope.owner
+        told = self._rebuilt.trace is not None and owner is None
+        source, target = actors.get(queue.source), actors.get(queue.target)
+        if source is not None and source.is_control and queue.out_port == "out" and not told:
+            return True
+        if target is not None and target.is_control and not told:
+            return queue.size(step) > 0
+        gone = queue.target == BOUNDARY and owner is not None and not owner.outs.get(queue.in_port)
+        return gone and queue.size(step) > 0
 
     def _traced(self, queue: Queue, step: int) -> Size | None:
         """What the trace says of a queue after the firing that is step `step`."""
