@@ -48,6 +48,7 @@ class Header(Record, frozen=True, kw_only=True, tag_field="record", tag="header"
     kind: RunKind
     started: str | None = None
     resumed_from: RunLink | None = None
+    parent: RunLink | None = None
     definition: Definition = msgspec.field(default_factory=Definition)
     program: Program | None = None
     input: Value = None
@@ -123,6 +124,7 @@ class End(Record, frozen=True, kw_only=True, tag_field="record", tag="end", omit
     error: RunError | None = None
     usage: Usage | None = None
     output: Value = None
+    replaced_by: str | None = None
 
 
 JournalRecord = Header | Operation | Move | StepRecord | Checkpoint | Decision | End

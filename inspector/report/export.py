@@ -18,7 +18,7 @@ from inspector.errors import UsageError
 from inspector.model.changes import UNKNOWN, change
 from inspector.model.records import Checkpoint, End, Header, JournalRecord, StepRecord
 from inspector.model.redact import plain, redacted
-from inspector.model.run import State, Step
+from inspector.model.run import Run, State, Step
 from inspector.model.source import Journaled, RunSource
 from inspector.model.text import HIDDEN
 from inspector.model.values import to_json
@@ -63,6 +63,7 @@ def _records(source: RunSource, start: int, stop: int) -> Iterator[tuple[Journal
             kind=run.kind,
             started=run.started,
             resumed_from=run.resumed_from,
+            parent=run.parent,
             definition=source.definition(),
             source=f"{source.source.format}: {source.source.path}",
         ),
@@ -80,7 +81,18 @@ def _records(source: RunSource, start: int, stop: int) -> Iterator[tuple[Journal
             yield Checkpoint(seq=seq, state=after), after
         state = after
     if stop > len(source):
-        yield End(status=run.status, reason=run.reason, at=run.ended, error=run.error, usage=run.usage), state
+        yield _end(run), state
+
+
+def _end(run: Run) -> End:
+    return End(
+        status=run.status,
+        reason=run.reason,
+        at=run.ended,
+        error=run.error,
+        usage=run.usage,
+        replaced_by=run.replaced_by,
+    )
 
 
 def _steps(source: RunSource, start: int, stop: int) -> Iterator[Step]:
@@ -145,6 +157,12 @@ def pour(found: Iterable[bytes]) -> None:
 def write(path: str, found: Iterable[bytes], *, overwrite: bool = False) -> None:
     """Write lines to a file: as a whole or not at all. Raises UsageError when the file exists and is not
     to be written over."""
+    for _ in writing(path, found, overwrite=overwrite):
+        pass
+
+
+def writing(path: str, found: Iterable[bytes], *, overwrite: bool = False) -> Iterator[int]:
+    """The same line by line: yields the bytes so far. To be closed before its end is to write nothing."""
     target = f"{path}.part-{os.getpid()}" if overwrite else path
     try:
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -152,7 +170,11 @@ def write(path: str, found: Iterable[bytes], *, overwrite: bool = False) -> None
         raise UsageError(path, "exists already: give another name, or --overwrite") from None
     try:
         with os.fdopen(fd, "wb", buffering=1 << 20) as file:
-            file.writelines(found)
+            size = 0
+            for line in found:
+                file.write(line)
+                size += len(line)
+                yield size
         if overwrite:
             os.replace(target, path)
     except BaseException:

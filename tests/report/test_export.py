@@ -11,7 +11,19 @@ from inspector.formats import open_path
 from inspector.formats.conversation import Conversation
 from inspector.formats.memory import MemoryRun
 from inspector.model.records import Checkpoint, End, Header, StepRecord
-from inspector.model.run import Call, Definition, Message, Pending, Resume, Run, RunError, SourceInfo, State, Usage
+from inspector.model.run import (
+    Call,
+    Definition,
+    Message,
+    Pending,
+    Resume,
+    Run,
+    RunError,
+    RunLink,
+    SourceInfo,
+    State,
+    Usage,
+)
 from inspector.model.source import RunSource
 from inspector.model.text import verbatim
 from inspector.model.values import Number, to_json
@@ -96,7 +108,8 @@ def test_states_that_are_not_known_stay_unknown(unknown: set[int], tmp_path: Pat
         {"status": "running"},
         {"status": "interrupted", "ended": "2026-11-29T10:00:00Z"},
         {"status": "unknown", "id": None},
-        {"status": "suspended", "reason": "approval"},
+        {"status": "suspended", "reason": "approval", "parent": RunLink(run="outer", step=3)},
+        {"status": "completed", "replaced_by": "later", "resumed_from": RunLink(run="earlier", step=2)},
         {"status": "failed", "error": RunError(message="no", step=2, where=("a", "b")), "usage": Usage(input_tokens=1)},
     ],
 )

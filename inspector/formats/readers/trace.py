@@ -76,6 +76,8 @@ class TraceRun(TraceLines):
             started=header.started,
             ended=end.at if end else None,
             resumed_from=header.resumed_from,
+            parent=header.parent,
+            replaced_by=end.replaced_by if end else None,
             error=end.error if end else None,
             usage=end.usage if end else None,
         )
