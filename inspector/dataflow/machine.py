@@ -12,7 +12,6 @@ added, so a run is the same each time.
 """
 
 from bisect import bisect_right, insort
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from inspector.dataflow.actors import Action
 from inspector.dataflow.codec import Values
 from inspector.dataflow.firing import Committed, Firing, items_of
 from inspector.dataflow.network import Link, Node, Plan
+from inspector.dataflow.queues import Queues
 from inspector.model.changes import Change, QueueChange
 from inspector.model.run import Actor, Consumed, Pending, Produced, Queue, State, Step
 from inspector.model.values import Value, preview
@@ -37,10 +37,7 @@ class NetworkRun:
         self.plan, self.values = plan, values or Values()
         self.seq = 0
         self.context: dict[str, Value] = {}
-        self._queues: list[deque[Value]] = [deque() for _ in plan.links]
-        self._orders: list[dict[str, deque[int]]] = [
-            {port: deque() for port, queues in node.reads.items() if len(queues) > 1} for node in plan.nodes
-        ]
+        self._queues = Queues(plan)
         self._states: list[dict[str, Value]] = [self._fresh(node) for node in plan.nodes]
         self._counts = [0] * len(plan.nodes)
         self._held: dict[int, Value] = {}
@@ -59,8 +56,6 @@ class NetworkRun:
         state = node.actor.fresh_state() if node.actor else {}
         return {name: self.values.encode(value, f"{node.name}.{name}") for name, value in state.items()}
 
-    # what may begin
-
     def feed(self, inputs: Mapping[str, Iterable[Any]]) -> None:
         """Put the run's inputs, by port, before the first step. Raises KeyError for an unknown port and
         codec.Unsavable for a token that cannot be saved."""
@@ -69,7 +64,7 @@ class NetworkRun:
             for index, token in enumerate(tokens):
                 saved = self.values.encode(token, f"input {port}[{index}]")
                 for queue in queues:
-                    self._put(queue, saved)
+                    self._queues.put(queue, saved)
         self._check(range(len(self.plan.nodes)))
 
     def ready(self, limit: int) -> list[Firing]:
@@ -99,8 +94,6 @@ class NetworkRun:
     def resting(self) -> bool:
         """Whether nothing can begin and nothing is under way."""
         return not self._enabled and not self._flying
-
-    # what became of a firing
 
     def commit(
         self,
@@ -172,7 +165,7 @@ class NetworkRun:
         number, node = firing.number, firing.node
         taken: dict[int, list[Value]] = {}
         for queue in firing.queues:
-            taken.setdefault(queue, []).append(self._take(queue))
+            taken.setdefault(queue, []).append(self._queues.take(queue))
         put: dict[int, list[Value]] = {}
         for port, token in puts:
             for queue in node.writes.get(port, ()):
@@ -180,7 +173,7 @@ class NetworkRun:
         # The arrival order of what one firing puts is by queue, so that the journal tells it.
         for queue in sorted(put):
             for token in put[queue]:
-                self._put(queue, token)
+                self._queues.put(queue, token)
         self._counts[number] += 1
         self.context.update(context)
         self.seq += 1
@@ -206,30 +199,6 @@ class NetworkRun:
         )
         self._check(self._touched(number, taken, put))
         return Committed(step, change)
-
-    # queues
-
-    def _put(self, queue: int, token: Value) -> None:
-        self._queues[queue].append(token)
-        link = self.plan.links[queue]
-        if link.target is not None and (order := self._orders[link.target].get(link.target_port)) is not None:
-            order.append(queue)
-
-    def _take(self, queue: int) -> Value:
-        link = self.plan.links[queue]
-        if link.target is not None and (order := self._orders[link.target].get(link.target_port)) is not None:
-            order.remove(queue)
-        return self._queues[queue].popleft()
-
-    def _front(self, number: int, port: str) -> int | None:
-        """The queue that the port takes its next token from."""
-        order = self._orders[number].get(port)
-        if order is not None:
-            return order[0] if order else None
-        queue = self.plan.nodes[number].reads[port][0]
-        return queue if self._queues[queue] else None
-
-    # which nodes can fire
 
     def _touched(self, number: int, taken: Iterable[int], put: Iterable[int]) -> set[int]:
         links = self.plan.links
@@ -279,7 +248,7 @@ class NetworkRun:
 
     def _firing(self, number: int) -> Firing | None:
         node = self.plan.nodes[number]
-        if self._full(node):
+        if self._queues.full(node):
             return None
         if node.kind == "loop":
             return self._loop(number, node)
@@ -301,7 +270,7 @@ class NetworkRun:
     def _with_tokens(self, number: int, node: Node, act: Action | None, ports: Sequence[str]) -> Firing | None:
         queues = []
         for port in ports:
-            queue = self._front(number, port)
+            queue = self._queues.front(number, port)
             if queue is None:
                 return None
             queues.append(queue)
@@ -324,15 +293,6 @@ class NetworkRun:
         _, instance = firing.node.actor.bind(firing.action, state)  # type: ignore[arg-type]
         tokens = [self.values.decode(token) for token in firing.tokens.values()]
         return bool(guard(*([] if instance is None else [instance]), *tokens))
-
-    def _full(self, node: Node) -> bool:
-        return any(
-            (room := self.plan.links[queue].capacity) is not None and len(self._queues[queue]) >= room
-            for queues in node.writes.values()
-            for queue in queues
-        )
-
-    # the state as data
 
     def state(self) -> State:
         """The state after the last step; firings under way are pending."""
@@ -374,11 +334,7 @@ class NetworkRun:
     def machine(self) -> Value:
         """What the state alone does not hold: in which order tokens arrived at ports with several queues."""
         return {
-            "orders": {
-                str(number): {port: list(order) for port, order in orders.items()}
-                for number, orders in enumerate(self._orders)
-                if orders
-            },
+            "orders": self._queues.orders(),
             "last": self._last,
         }
 
@@ -392,11 +348,9 @@ class NetworkRun:
         if [(*a.scope, a.id) for a in actors] != [node.path for node in plan.nodes]:
             raise ValueError("the actors of the state are not those of the network")
         run.seq, run.context = state.step, dict(state.values or {})
-        run._queues = [deque(queue.tokens or ()) for queue in queues]
+        run._queues.restore([queue.tokens or () for queue in queues], machine["orders"])
         run._states = [dict(actor.state or {}) for actor in actors]
         run._counts = [actor.fire_count or 0 for actor in actors]
-        for number, orders in machine["orders"].items():
-            run._orders[int(number)] = {port: deque(order) for port, order in orders.items()}
         run._last = machine["last"]
         run._held = {number: actor.unfinished for number, actor in enumerate(actors) if actor.unfinished is not None}
         run._enabled, run._firings, run._active = [], {}, [0] * len(plan.nodes)
@@ -409,10 +363,10 @@ class NetworkRun:
         """Apply the change of a recorded step without its firing: what the journal says was taken and put."""
         for moved in change.moved:
             for _ in range(moved.taken):
-                self._take(moved.index)
+                self._queues.take(moved.index)
         for moved in change.moved:
             for token in moved.put:
-                self._put(moved.index, token)
+                self._queues.put(moved.index, token)
         for number, actor in change.acted.items():
             self._states[int(number)] = dict(actor.state or {})
             self._counts[int(number)] = actor.fire_count or 0

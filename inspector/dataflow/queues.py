@@ -1,0 +1,69 @@
+"""The queues of a running network: tokens in saved form, and in which order they arrived at their readers."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from inspector.dataflow.network import Node, Plan
+from inspector.model.values import Value
+
+
+class Queues:
+    """The queues of a plan, by number. A port that several queues lead to takes tokens in the order of arrival,
+    which is kept beside them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._queues: list[deque[Value]] = [deque() for _ in plan.links]
+        self._orders: list[dict[str, deque[int]]] = [
+            {port: deque() for port, queues in node.reads.items() if len(queues) > 1} for node in plan.nodes
+        ]
+
+    def __getitem__(self, queue: int) -> deque[Value]:
+        """The tokens of a queue, head first."""
+        return self._queues[queue]
+
+    def put(self, queue: int, token: Value) -> None:
+        """Add a token at the end."""
+        self._queues[queue].append(token)
+        if (order := self._order(queue)) is not None:
+            order.append(queue)
+
+    def take(self, queue: int) -> Value:
+        """Remove the token at the head."""
+        if (order := self._order(queue)) is not None:
+            order.remove(queue)
+        return self._queues[queue].popleft()
+
+    def front(self, number: int, port: str) -> int | None:
+        """The queue that a port of a node takes its next token from; None when it has none."""
+        order = self._orders[number].get(port)
+        if order is not None:
+            return order[0] if order else None
+        queue = self.plan.nodes[number].reads[port][0]
+        return queue if self._queues[queue] else None
+
+    def full(self, node: Node) -> bool:
+        """Whether a queue that the node puts on holds as many tokens as it may."""
+        return any(
+            (room := self.plan.links[queue].capacity) is not None and len(self._queues[queue]) >= room
+            for queues in node.writes.values()
+            for queue in queues
+        )
+
+    def orders(self) -> dict[str, dict[str, list[int]]]:
+        """The orders of arrival, as data."""
+        return {
+            str(number): {port: list(order) for port, order in orders.items()}
+            for number, orders in enumerate(self._orders)
+            if orders
+        }
+
+    def restore(self, tokens: Sequence[Sequence[Value]], orders: dict[str, dict[str, list[int]]]) -> None:
+        """Take over the tokens of each queue, and the orders of arrival."""
+        self._queues = [deque(found) for found in tokens]
+        for number, ports in orders.items():
+            self._orders[int(number)] = {port: deque(order) for port, order in ports.items()}
+
+    def _order(self, queue: int) -> deque[int] | None:
+        link = self.plan.links[queue]
+        return None if link.target is None else self._orders[link.target].get(link.target_port)
