@@ -2,8 +2,6 @@
 event log beside both."""
 
 from inspector.formats.reader import Probe, Reader
-from inspector.formats.readers.vv_agent.events import EventLog
-from inspector.formats.readers.vv_agent.store import Store
 from inspector.model.source import RunSet
 
 _CHECKPOINT = {"checkpoint_key", "schema_version"}
@@ -17,7 +15,14 @@ def _claims(probe: Probe) -> bool:
 
 
 def _open(probe: Probe) -> RunSet:
-    return Store(probe.path, probe.database) if probe.is_database else EventLog(probe.path, probe.file)
+    # Imported here, so that asking whether a file is of this format costs nothing.
+    if probe.is_database:
+        from inspector.formats.readers.vv_agent.store import Store
+
+        return Store(probe.path, probe.database)
+    from inspector.formats.readers.vv_agent.events import EventLog
+
+    return EventLog(probe.path, probe.file)
 
 
 READER = Reader(
