@@ -33,3 +33,15 @@ def test_the_trace_has_something_to_step_through() -> None:
     assert [row.status for row in state.pending] == ["answered", "waiting", "waiting", "ready"]
     assert [step.seq for step in run.steps(1, 16) if step.status == "failed"] == [4]
     assert run.problems() == []
+
+
+def test_the_network_has_queues_to_look_at() -> None:
+    run = open_path(str(FOLDER / "dataflow-trace.jsonl")).open()
+    list(run.index())
+    states = [run.state(seq) for seq in range(len(run) + 1)]
+    assert (run.run().kind, run.run().status, len(run) > 20) == ("dataflow", "failed", True)
+    assert all(state is not None and state.queues and state.actors for state in states)
+    last = states[-1]
+    assert last is not None
+    assert sum(bool(queue.size) for queue in last.queues or ()) >= 3
+    assert run.problems() == []
