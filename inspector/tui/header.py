@@ -3,9 +3,11 @@
 from rich.cells import cell_len
 
 from inspector.model.run import Run
+from inspector.tui.bars import Bar
 from inspector.tui.fetch import Progress
-from inspector.tui.line import Line, Span
-from inspector.tui.session import Heading
+from inspector.tui.line import Line, Span, plain
+from inspector.tui.session import Session
+from inspector.tui.snapshots import Heading
 
 
 def header(heading: Heading, width: int) -> Line:
@@ -48,14 +50,30 @@ def _right(heading: Heading) -> list[str]:
 
 def percent(progress: Progress) -> str:
     """`45%`, or how much was done where the whole is unknown."""
-    return f"{100 * progress.done // progress.total}%" if progress.total else f"{progress.done}"
+    return f"{100 * progress.done // progress.total}%" if progress.total else amount(progress.done)
 
 
 def rate(progress: Progress) -> str:
     """`45%, 230 MB/s`."""
-    speed = progress.rate
-    for unit in ("B", "kB", "MB", "GB"):
-        if speed < 1000 or unit == "GB":
-            return f"{percent(progress)}, {speed:.0f} {unit}/s"
-        speed /= 1000
-    return percent(progress)
+    return f"{percent(progress)}, {amount(progress.rate)}/s"
+
+
+def amount(size: float) -> str:
+    """A number of bytes in few cells."""
+    for unit in ("B", "kB", "MB"):
+        if size < 999.5:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+class HeaderBar(Bar):
+    """The widget."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(over="title", id="header")
+        self._session = session
+
+    def lines(self) -> tuple[Line, ...]:
+        heading = self._session.heading()
+        return (header(heading, self.size.width) if heading else plain(" opening …"),)

@@ -132,7 +132,7 @@ def bindings(where: Where) -> list[BindingType]:
 def typing(node: DOMNode) -> bool:
     """Whether keys are text now: then only the keys of ALWAYS act."""
     # Named and not imported: no first paint has to wait for it.
-    return type(node.app.focused).__name__ == "Input"
+    return any(base.__name__ == "Input" for base in type(node.app.focused).__mro__)
 
 
 def shown(key: Key) -> str:

@@ -5,33 +5,18 @@ at once and the screen never waits for a disk.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from itertools import islice
 
 from inspector.errors import InspectorError
-from inspector.model.run import Problem
 from inspector.model.source import RunSet, RunSource
-from inspector.tui import fetch
-from inspector.tui.columns import Chunk, Filter
-from inspector.tui.fetch import Nesting, Progress, States
-from inspector.tui.reports import (
-    Damaged,
-    Facts,
-    Failed,
-    Fetched,
-    Known,
-    Listed,
-    Opened,
-    Report,
-    Scanned,
-    Searched,
-    Stood,
-)
+from inspector.tui import fetch, passes
+from inspector.tui.columns import Filter
+from inspector.tui.fetch import Nesting, States
+from inspector.tui.passes import Pace, Reports
+from inspector.tui.reports import Exported, Failed, Fetched, Known, Listed, Opened, Report, Stood
 from inspector.tui.schedule import Schedule
-
-OFTEN = 0.1
-"""Seconds between two reports of the same long work."""
 
 PERIOD = 0.5
 """Seconds between two looks at a file that is followed."""
@@ -41,9 +26,6 @@ REVISED = 1000
 
 ENTRIES = 1000
 """Entries of a folder that are watched."""
-
-PLACED = 50
-"""Problems that are shown in the timeline too; each costs a look at some twenty records."""
 
 OF_A_RUN = ("rows", "state", "near", "find", "index", "reopen", "scan", "damage", "export")
 
@@ -92,13 +74,21 @@ class Loader:
         """Fetch the state after a step; answered by Stood."""
         self._plan.ask("state", partial(self._state, step))
 
-    def find(self, text: str, start: int, backward: bool, filter: Filter) -> None:
-        """Search; answered by Searched until one of them has `ended`."""
-        self._plan.ask("find", lambda: self._plan.begin("find", self._find(text, start, backward, filter)))
+    def find(self, number: int, text: str, start: int, backward: bool, filter: Filter) -> None:
+        """Search; answered by Searched with this number, until one of them has `ended`."""
+        self._plan.ask("find", partial(self._find, number, text, start, backward, filter))
 
     def cancel_find(self) -> None:
-        """Give up the search; no report follows."""
+        """Give up the search; reports may still be on their way."""
         self._plan.ask("find", lambda: self._plan.forget("find"))
+
+    def export(self, path: str) -> None:
+        """Write the run as a trace of our own; answered by Exported until one of them has `ended`."""
+        self._plan.ask("export", partial(self._begin_export, path))
+
+    def cancel_export(self) -> None:
+        """Give up the export; nothing is left of it."""
+        self._plan.ask("export", lambda: self._plan.forget("export"))
 
     def follow(self, on: bool) -> None:
         """Look for what is appended to the run, or to the list of runs; answered by Known or Listed."""
@@ -154,8 +144,9 @@ class Loader:
         assert self._runs is not None
         self._leave_run()
         self._adopt(self._runs.open(run_id), run_id)
-        self._post(Opened(run_id, self._facts()))
-        self._plan.begin("index", self._index())
+        assert self._run is not None
+        self._post(Opened(run_id, passes.facts(self._run, self._definition)))
+        self._begin("index", self._index(self._run))
 
     def _adopt(self, run: RunSource, run_id: str | None) -> None:
         self._run, self._run_id = run, run_id
@@ -166,63 +157,29 @@ class Loader:
         self._plan.forget(*OF_A_RUN)
         self._run = None
 
-    def _facts(self, read: Progress | None = None, done: bool = False) -> Facts:
-        run = self._run
-        assert run is not None
-        return Facts(
-            source=run.source,
-            run=run.run(),
-            definition=self._definition,
-            resume=run.resume(),
-            known=len(run),
-            problems=tuple(run.problems()),
-            read=read,
-            done=done,
-        )
+    def _begin(self, kind: str, reports: Reports) -> None:
+        """Go on with long work and post what it reports."""
 
-    def _index(self, revised: int | None = None) -> Iterator[None]:
-        run = self._run
-        assert run is not None
-        pace = Pace(self._plan.clock)
-        for done, total in run.index():
-            if pace.due():
-                self._post(Known(self._facts(pace.progress(done, total))))
-            yield
+        def work() -> Generator[None]:
+            for report in reports:
+                if report is not None:
+                    self._post(report)
+                yield
+
+        self._plan.begin(kind, work())
+
+    def _index(self, run: RunSource, before: int | None = None) -> Reports:
+        """Read on; `before` is how many steps the run had before it changed."""
+        yield from passes.index(run, self._definition, Pace(self._plan.clock))
         self._definition = run.definition()
-        self._post(Known(self._facts(done=True), revised))
-        self._plan.begin("scan", self._scan(revised or 1))
-        self._plan.begin("damage", self._damage())
+        # A run that became shorter is another one.
+        revised = None if before is None else max(before - REVISED, 1) if len(run) >= before else 1
+        yield Known(passes.facts(run, self._definition, done=True), revised)
+        self._pass_over(run, revised or 1)
 
-    def _damage(self) -> Iterator[None]:
-        run = self._run
-        assert run is not None
-        before: dict[int, Problem] = {}
-        for problem in islice((one for one in run.problems() if one.severity == "error"), PLACED):
-            step = fetch.step_behind(run, problem.where)
-            if step is not None:
-                before.setdefault(step, problem)
-            yield
-        if before:
-            self._post(Damaged(before))
-
-    def _scan(self, start: int) -> Iterator[None]:
-        run = self._run
-        assert run is not None
-        pace = Pace(self._plan.clock, first=False)
-        begin, marks, times = start, bytearray(), bytearray()
-        while start <= len(run):
-            found = fetch.chunk(run, start)
-            if not found.marks:
-                break
-            start += len(found.marks)
-            marks += found.marks
-            times += found.times
-            if start > len(run) or pace.due():
-                self._post(Scanned(Chunk(begin, bytes(marks), bytes(times))))
-                begin = start
-                marks.clear()
-                times.clear()
-            yield
+    def _pass_over(self, run: RunSource, start: int) -> None:
+        self._begin("scan", passes.scan(run, start, Pace(self._plan.clock, first=False)))
+        self._begin("damage", passes.damage(run))
 
     def _rows(self, ranges: Sequence[tuple[int, int]]) -> None:
         if self._run is not None:
@@ -236,36 +193,38 @@ class Loader:
         record = run.steps(step, step + 1) if step else ()
         self._post(Stood(step, self._states.at(step), before, record[0] if record else None, run.raw(step)))
 
-    def _find(self, text: str, start: int, backward: bool, filter: Filter) -> Iterator[None]:
-        run = self._run
-        if run is None:
-            return
-        pace, progress = Pace(self._plan.clock), Progress(done=0, total=0)
-        for item in fetch.search(run, text, start, backward, filter):
-            if isinstance(item, int):
-                self._post(Searched(progress, ended=True, seq=item))
-                return
-            progress = pace.progress(*item)
-            if pace.due():
-                self._post(Searched(progress))
-            yield
-        self._post(Searched(progress, ended=True))
+    def _find(self, number: int, text: str, start: int, backward: bool, filter: Filter) -> None:
+        if self._run is not None:
+            pace = Pace(self._plan.clock)
+            self._begin("find", passes.find(self._run, number, text, start, backward, filter, pace))
+
+    def _begin_export(self, path: str) -> None:
+        if self._run is not None:
+            self._begin("export", self._export(self._run, path))
+
+    def _export(self, run: RunSource, path: str) -> Reports:
+        from inspector.report.export import lines, writing
+
+        pace, size = Pace(self._plan.clock), 0
+        for size in writing(path, lines(run, 1, len(run) + 1)):
+            yield Exported(pace.progress(size, 0), path) if pace.due() else None
+        yield Exported(pace.progress(size, 0), path, ended=True)
 
     def _look(self) -> None:
         """See whether what is followed has changed."""
         if self._runs is None or self._plan.at_work("index", "reopen"):
             return
-        before, self._stamp = self._stamp, look_of(self._path)
+        stamp, self._stamp = self._stamp, look_of(self._path)
+        before = len(self._run) if self._run is not None else 0
         if self._run is not None and self._run.refresh():
-            revised = max(len(self._run) - REVISED, 1)
             self._nesting, self._states = Nesting(self._run), States(self._run)
-            self._plan.begin("index", self._index(revised))
+            self._begin("index", self._index(self._run, before))
         elif self._run is None and self._runs.refresh():
             self._list(again=True)
-        elif self._stamp != before:
-            self._plan.begin("reopen", self._reopen())
+        elif self._stamp != stamp:
+            self._begin("reopen", self._reopen())
 
-    def _reopen(self) -> Iterator[None]:
+    def _reopen(self) -> Reports:
         """Read a source that cannot take in what is new once more, and go on as if it had."""
         from inspector.formats import open_path
 
@@ -273,38 +232,16 @@ class Loader:
         if self._run is not None:
             run = runs.open(self._run_id)
             for _ in run.index():
-                yield
+                yield None
         old, self._runs = self._runs, runs
         if run is None:
             self._list(again=True)
         else:
             self._adopt(run, self._run_id)
-            self._post(Known(self._facts(done=True), revised=1))
-            self._plan.begin("scan", self._scan(1))
-            self._plan.begin("damage", self._damage())
+            yield Known(passes.facts(run, self._definition, done=True), revised=1)
+            self._pass_over(run, 1)
         if old:
             old.close()
-
-
-class Pace:
-    """How often to report, and how fast work goes; `first`: report at once."""
-
-    def __init__(self, clock: Callable[[], float], first: bool = True) -> None:
-        self._clock = clock
-        self._begun = self._told = clock()
-        self._first = first
-
-    def due(self) -> bool:
-        """Whether it is time to report again."""
-        now = self._clock()
-        if self._first or now - self._told >= OFTEN:
-            self._told, self._first = now, False
-            return True
-        return False
-
-    def progress(self, done: int, total: int) -> Progress:
-        """The work so far, with its rate."""
-        return Progress(done=done, total=total, rate=done / max(self._clock() - self._begun, 0.001))
 
 
 def look_of(path: str) -> object:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from inspector.tui.bars import Bar
 from inspector.tui.columns import Bucket
 from inspector.tui.line import Line, Span
-from inspector.tui.session import Overview, Session
+from inspector.tui.session import Session
+from inspector.tui.snapshots import Overview
 
 LEVELS = "▁▂▃▄▅▆▇█"
 LEAD = 7

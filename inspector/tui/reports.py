@@ -85,8 +85,9 @@ class Damaged(NamedTuple):
 
 
 class Searched(NamedTuple):
-    """How far the search is; at its end the step it found, or None."""
+    """How far search `number` is; at its end the step it found, or None."""
 
+    number: int
     progress: Progress
     ended: bool = False
     seq: int | None = None

@@ -8,7 +8,7 @@ interpreter.
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 
 SLICE = 0.004
@@ -41,7 +41,7 @@ class Schedule:
         self._failed, self._ended, self.clock = failed, ended, clock
         self._turn = threading.Condition()
         self._wanted: dict[str, Job] = {}
-        self._long: dict[str, Iterator[None]] = {}
+        self._long: dict[str, Generator[None]] = {}
         self._closed = False
         self._rest_until = 0.0
         self._hurry = False
@@ -82,9 +82,10 @@ class Schedule:
         with self._turn:
             for kind in kinds:
                 self._wanted.pop(kind, None)
-                self._long.pop(kind, None)
+                if kind in self._long:
+                    self._long.pop(kind).close()
 
-    def begin(self, kind: str, work: Iterator[None]) -> None:
+    def begin(self, kind: str, work: Generator[None]) -> None:
         """Go on with this in slices, in place of earlier work of its kind. In the thread."""
         self._long[kind] = work
 
@@ -108,8 +109,10 @@ class Schedule:
             try:
                 job()
             except Exception as error:  # a defect must not end the thread
-                self._long.pop(kind, None)
+                if kind in self._long:
+                    self._long.pop(kind).close()
                 self._failed(kind, error)
+        self.forget(*self._long)
         self._ended()
 
     def _next(self) -> tuple[str, Job] | None:

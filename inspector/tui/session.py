@@ -11,10 +11,12 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 
-from inspector.model.run import Definition, Problem, RawRecord, Record, SourceInfo, State, Step
-from inspector.tui.columns import Bucket, Columns, Filter
+from inspector.model.run import Problem
+from inspector.tui.columns import Columns, Filter
 from inspector.tui.fetch import Progress
 from inspector.tui.reports import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
+from inspector.tui.snapshots import Heading, Overview, Row
+from inspector.tui.snapshots import StateSnapshot as StateSnapshot
 from inspector.tui.times import Timed
 
 KEPT = 2048
@@ -25,56 +27,6 @@ INDENT = 2
 
 WIDEST = 40
 """Cells of a name that are shown at most."""
-
-
-class StateSnapshot(Record, frozen=True, kw_only=True):
-    """All that the state pane shows: the state after `step`, of steps 0 to `last`.
-
-    `before` is the state of the step before, for what was taken and put; `state` is None while `loading`
-    and where the source cannot tell it."""
-
-    step: int
-    last: int
-    state: State | None = None
-    before: State | None = None
-    step_record: Step | None = None
-    definition: Definition
-    raw: RawRecord | None = None
-    source: SourceInfo
-    ascii: bool = False
-    loading: bool = False
-
-
-class Heading(Record, frozen=True, kw_only=True):
-    """All that the header shows."""
-
-    facts: Facts
-    step: int
-    shown: int | None
-    """How many steps the filter shows; None without one."""
-    following: bool
-
-
-class Overview(Record, frozen=True, kw_only=True):
-    """All that the strip below the timeline shows: the run in stretches, and in which of them one is."""
-
-    buckets: tuple[Bucket, ...]
-    at: int | None
-    timed: bool
-    """Whether any time is known; else the strip counts steps."""
-
-
-class Row(Record, frozen=True, kw_only=True):
-    """All that a row of the timeline shows; `timed` is None while it is being fetched and for step 0."""
-
-    seq: int
-    timed: Timed | None = None
-    longest: float = 0.0
-    found: str = ""
-    marked: bool = False
-    damage: Problem | None = None
-    """What is missing before the step, or `behind` the last one."""
-    behind: bool = False
 
 
 class Session:
@@ -90,6 +42,8 @@ class Session:
         self.text = ""
         self.search: Progress | None = None
         """How far the search is; None when there is none."""
+        self.search_number = 0
+        """The number of the last search: reports of an earlier one are stale."""
         self.seeking = 0
         """The direction in which an odd step is looked for in what is still unknown; 0: none is."""
         self.columns = Columns()
@@ -189,11 +143,20 @@ class Session:
         self._shown.extend(self.columns.matching(self.filter, report.chunk.start))
         return True
 
-    def searched(self, report: Searched) -> None:
-        """The search has come further."""
+    def searched(self, report: Searched) -> bool:
+        """The search has come further; False where nobody waits for it any more."""
+        if self.search is None or report.number != self.search_number:
+            return False
         self.search = None if report.ended else report.progress
         if report.seq is not None:
             self.go(report.seq)
+        return True
+
+    def begin_search(self) -> int:
+        """The number of a new search."""
+        self.search = Progress(done=0, total=0)
+        self.search_number += 1
+        return self.search_number
 
     def go(self, seq: int) -> bool:
         """Stand on a step, as near as there is one."""

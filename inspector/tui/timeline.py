@@ -9,11 +9,13 @@ from textual.message import Message
 from textual.strip import Strip
 
 from inspector.model.run import StepStatus
+from inspector.tui.bars import Bar
 from inspector.tui.draw import printable
-from inspector.tui.line import STEP_SIGNS, Line, Span
+from inspector.tui.line import STEP_SIGNS, Line, Span, plain
 from inspector.tui.panes.cells import fit
 from inspector.tui.rows import Rows
-from inspector.tui.session import INDENT, Row, Session
+from inspector.tui.session import INDENT, Session
+from inspector.tui.snapshots import Row
 from inspector.tui.times import Timed, duration
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -183,3 +185,14 @@ class Timeline(Rows):
         self.lines.missing = False
         if ranges := self.session.wanted_rows(self.in_sight):
             self.post_message(self.Wanted(ranges))
+
+
+class TitlesBar(Bar):
+    """The names of the timeline's columns."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        super().__init__(id="titles")
+        self._timeline = timeline
+
+    def lines(self) -> tuple[Line, ...]:
+        return (Line((*plain(" ").spans, *titles(self._timeline.columns).spans)),)

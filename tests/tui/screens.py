@@ -1,6 +1,7 @@
 """The app over made-up runs, and how to wait for it without waiting for a time."""
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -24,14 +25,22 @@ async def settle(pilot: Pilot[object]) -> None:
     """Wait until the loader is idle and every report is handled."""
     app = pilot.app
     assert isinstance(app, Inspector)
-    calm = 0
-    for _ in range(2000):
+    calm, end = 0, time.monotonic() + 30
+    while time.monotonic() < end:
         await pilot.pause(0.005)
         calm = calm + 1 if app.desk and app.desk.loader.idle and _complete(app.desk.run) else 0
         if calm >= 3:
             await pilot.pause()
             return
     pytest.fail("the app does not come to rest")
+
+
+async def until(pilot: Pilot[object], so: Callable[[], object]) -> None:
+    """Wait for something that a thread brings about."""
+    end = time.monotonic() + 30
+    while not so():
+        assert time.monotonic() < end, "waited in vain"
+        await pilot.pause(0.005)
 
 
 def _complete(screen: RunScreen | None) -> bool:

@@ -104,7 +104,7 @@ def test_a_search_passes_the_end_and_keeps_to_the_filter(loader: Watched, monkey
     opened(loader, fakes.one(), monkeypatch)
 
     def find(text: str, start: int, backward: bool = False, filter: Filter | None = None) -> int | None:
-        loader.find(text, start, backward, filter or Filter())
+        loader.find(7, text, start, backward, filter or Filter())
         return loader.wait(Searched, lambda report: report.ended).seq
 
     assert find("refund", 1) == 4
@@ -123,7 +123,7 @@ def test_a_search_tells_how_far_it_is_and_can_be_given_up(loader: Watched, monke
                 yield 1000, 5000
 
     opened(loader, OneRun(Endless(2000), "x"), monkeypatch)
-    loader.find("x", 1, False, Filter())
+    loader.find(1, "x", 1, False, Filter())
     assert loader.wait(Searched).progress.total == 5000
     loader.cancel_find()
     loader.state(1)

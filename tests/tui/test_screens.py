@@ -17,7 +17,7 @@ from inspector.tui.runscreen import RunScreen
 from inspector.tui.runsscreen import RunsPage
 from inspector.tui.viewer import Viewer
 from tests.tui import fakes
-from tests.tui.screens import NARROW, WIDE, app_for, press, reports, row_texts, run_screen, settle, shown, texts
+from tests.tui.screens import NARROW, WIDE, app_for, press, reports, row_texts, run_screen, settle, shown, texts, until
 
 
 def told(app) -> str:  # type: ignore[no-untyped-def]
@@ -105,10 +105,7 @@ async def test_a_search_shows_its_progress_and_escape_ends_it(monkeypatch: pytes
 
     async with shown(monkeypatch, OneRun(Endless(2000), "x")) as (app, pilot, _):
         await pilot.press("slash", "x", "enter")
-        for _ in range(200):
-            await pilot.pause(0.01)
-            if "finding" in told(app):
-                break
+        await until(pilot, lambda: "finding" in told(app))
         assert "finding 'x': 20%" in told(app)
         await press(pilot, "escape")
         assert run_screen(app).session.search is None
@@ -213,6 +210,31 @@ async def test_resizing_goes_between_the_two(monkeypatch: pytest.MonkeyPatch) ->
             texts(app)
 
 
+async def test_a_run_is_written_as_a_trace_that_opens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from inspector.formats.open import open_path
+
+    monkeypatch.chdir(tmp_path)
+    async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
+        await press(pilot, "x", "enter")
+        assert "wrote 4711.trace.jsonl" in told(app)
+        await press(pilot, "x", "enter")
+        assert "exists already" in told(app)
+    run = open_path("4711.trace.jsonl").open(None)
+    assert list(run.index())
+    assert [step.name for step in run.steps(1, 10)] == [step.name for step in fakes.REFUND]
+
+
+async def test_an_export_that_is_given_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with shown(monkeypatch, OneRun(fakes.Long(20_000), "x")) as (app, pilot, _):
+        await pilot.press("x", *["backspace"] * 30, "t", "enter")
+        await until(pilot, lambda: "writing t: " in told(app))
+        assert (tmp_path / "t").exists()
+        await press(pilot, "escape")
+        assert not (tmp_path / "t").exists()
+        assert "wrot" not in told(app)
+
+
 async def test_following_is_switched_on_and_off(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, fakes.one(), follow=True) as (app, pilot, _):
         assert "following" in texts(app)[0]
@@ -268,10 +290,7 @@ async def test_a_list_of_runs_refreshes_itself_and_keeps_the_cursor(monkeypatch:
         await press(pilot, "down")
         before = page._shown[page.rows.cursor].id
         runs.grown = False
-        for _ in range(500):
-            await pilot.pause(0.01)
-            if len(page._shown) == 7:
-                break
+        await until(pilot, lambda: len(page._shown) == 7)
         assert [page._shown[0].id, page._shown[page.rows.cursor].id] == ["r0", before]
 
 
@@ -334,23 +353,14 @@ async def test_a_long_run_shows_its_head_while_it_is_read(monkeypatch: pytest.Mo
     run = fakes.Long(1_000_000, batch=100_000, gate=gate)
     app = app_for(monkeypatch, OneRun(run, "x"))
     async with app.run_test(size=NARROW) as pilot:
-        for _ in range(500):
-            await pilot.pause(0.005)
-            if app.desk and app.desk.run and any("call 1 " in line for line in texts(app)):
-                break
+        await until(pilot, lambda: app.desk and app.desk.run and any("call 1 " in line for line in texts(app)))
         assert len(run) < run.length, "the head stands there before the end is known"
         await pilot.press("down", "down")
         gate.set()
-        for _ in range(1000):
-            await pilot.pause(0.005)
-            if run_screen(app).session.facts.done:  # type: ignore[union-attr]
-                break
+        await until(pilot, lambda: run_screen(app).session.facts.done)
         assert run_screen(app).session.cursor == 2
         await pilot.press("end")
-        for _ in range(200):
-            await pilot.pause(0.005)
-            if any("call 1000000 " in line for line in texts(app)):
-                break
+        await until(pilot, lambda: any("call 1000000 " in line for line in texts(app)))
         assert run_screen(app).session.cursor == 1_000_000
         assert any("call 1000000 " in line for line in texts(app))
 

@@ -173,10 +173,21 @@ def test_a_run_that_became_shorter_has_no_steps_behind_its_end() -> None:
 
 def test_the_search_goes_to_what_it_found() -> None:
     found = session()
-    found.searched(Searched(Progress(done=1, total=2)))
+    number = found.begin_search()
+    found.searched(Searched(number, Progress(done=1, total=2)))
     assert found.search == Progress(done=1, total=2)
-    found.searched(Searched(Progress(done=2, total=2), ended=True, seq=5))
+    found.searched(Searched(number, Progress(done=2, total=2), ended=True, seq=5))
     assert (found.search, found.cursor) == (None, 5)
+
+
+def test_what_an_earlier_search_reports_is_not_listened_to() -> None:
+    found = session()
+    first, second = found.begin_search(), found.begin_search()
+    assert not found.searched(Searched(first, Progress(done=1, total=2), ended=True, seq=3))
+    assert found.cursor == 9
+    assert found.searched(Searched(second, Progress(done=1, total=2), ended=True, seq=4))
+    assert not found.searched(Searched(second, Progress(done=1, total=2)))
+    assert found.search is None
 
 
 def test_damage_stands_before_its_step_or_behind_the_last() -> None:

@@ -8,7 +8,7 @@ from inspector.tui.fetch import Nesting, Progress, rows
 from inspector.tui.header import header, rate
 from inspector.tui.line import Line, text_of
 from inspector.tui.overview import overview
-from inspector.tui.session import Heading, Row
+from inspector.tui.snapshots import Heading, Row
 from inspector.tui.timeline import Columns, bar, line, titles
 from tests.tui import fakes
 from tests.tui.test_session import facts, session
@@ -135,4 +135,4 @@ def test_the_header_tells_how_far_reading_is_and_how_many_problems_there_are() -
 
 def test_rates() -> None:
     assert rate(Progress(done=1, total=4, rate=2_500_000)) == "25%, 2 MB/s"
-    assert rate(Progress(done=7, total=0, rate=12)) == "7, 12 B/s"
+    assert rate(Progress(done=7_300, total=0, rate=12)) == "7 kB, 12 B/s"

@@ -1,0 +1,113 @@
+"""The screen of a run, laid out: timeline and state side by side, or as two pages."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widget import Widget
+
+from inspector.tui.bars import Bar, Footer
+from inspector.tui.header import HeaderBar
+from inspector.tui.loader import Loader
+from inspector.tui.overview import OverviewBar
+from inspector.tui.prompt import Prompt
+from inspector.tui.session import Session
+from inspector.tui.statepane import StatePane
+from inspector.tui.timeline import Timeline, TitlesBar
+
+NARROW = 110
+"""Columns below which timeline and state are two pages."""
+
+LATE = 0.15
+"""Seconds after which a state that has not come is said to be loading."""
+
+
+class RunLayout(Screen[None]):
+    """Timeline and state, the bars around them, and what they show of the session."""
+
+    CSS = """
+    RunScreen #body { height: 1fr; }
+    RunScreen #left { width: 44%; }
+    RunScreen #timeline { height: 1fr; }
+    RunScreen #state { width: 1fr; border-left: solid ansi_bright_black; }
+    RunScreen.-ascii #state { border-left: ascii ansi_bright_black; }
+    RunScreen.-narrow #left { width: 1fr; }
+    RunScreen.-narrow #state { border-left: none; display: none; }
+    RunScreen.-narrow.-state #left { display: none; }
+    RunScreen.-narrow.-state #state { display: block; }
+    """
+    AUTO_FOCUS = "#timeline"
+
+    def __init__(self, session: Session, loader: Loader) -> None:
+        super().__init__()
+        self.session, self.loader = session, loader
+        self.timeline = Timeline(session, self.go)
+        self.pane = StatePane(id="state")
+        self.footer = Footer("run", "app")
+        self.prompt = Prompt()
+        self.exporting = False
+        self.set_class(session.ascii, "-ascii")
+
+    def compose(self) -> ComposeResult:
+        yield HeaderBar(self.session)
+        with Horizontal(id="body"):
+            with Vertical(id="left"):
+                yield TitlesBar(self.timeline)
+                yield self.timeline
+                yield OverviewBar(self.session)
+            yield self.pane
+        yield self.footer
+        yield self.prompt
+
+    def on_mount(self) -> None:
+        self.loader.follow(self.session.following)
+        self.sync(rows=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        narrow = event.size.width < NARROW
+        if narrow and not self.narrow:
+            # The page with the focus is the one that stays.
+            self.set_class(self.focused in self.pane.walk_children(), "-state")
+        self.set_class(narrow, "-narrow")
+        self.call_after_refresh(self.ask_state)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether timeline and state are two pages."""
+        return self.has_class("-narrow")
+
+    def sync(self, *, rows: bool = False, state: bool = True) -> None:
+        """Show where the session stands; `rows`: rows changed, `state`: so may the state."""
+        self.timeline.sync(rows=rows)
+        for bar in self.query(Bar):
+            bar.update()
+        self.loader.hurry(self.session.waits_for_columns)
+        if state:
+            self.ask_state()
+
+    def ask_state(self) -> None:
+        """Have the state fetched, where the pane is to be seen and shows another one."""
+        snapshot = self.session.state()
+        if snapshot is None or (self.narrow and not self.has_class("-state")):
+            return
+        if not snapshot.loading:
+            self.pane.show(snapshot)
+            return
+        self.loader.state(snapshot.step)
+        self.set_timer(LATE, self._say_loading)
+
+    def _say_loading(self) -> None:
+        snapshot = self.session.state()
+        if snapshot and snapshot.loading:
+            self.pane.show(snapshot)
+
+    def go(self, seq: int) -> None:
+        """Stand on a step."""
+        self.session.seeking = 0
+        if self.session.go(seq):
+            self.sync()
+
+    def focus_on(self, widget: Widget) -> None:
+        """Put the focus on a widget, or on the first in it that takes one."""
+        inner = next((child for child in widget.query("*") if child.focusable), None)
+        self.set_focus(widget if widget.can_focus or inner is None else inner)
