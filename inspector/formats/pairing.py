@@ -37,31 +37,39 @@ class Pairing:
     """The calls that are open, while one message after another is added."""
 
     def __init__(self) -> None:
-        self._open: Counter[str | None] = Counter()
+        self._open: dict[str | None, int] = {}
         self._index = 0
         self._last = ""
 
-    def add(self, index: int, letter: str, ids: Sequence[str | None]) -> Iterator[Unpaired]:
-        """Take in the next message by its outline; yields what turns out not to pair."""
+    def add(self, index: int, letter: str, ids: Sequence[str | None]) -> Sequence[Unpaired]:
+        """Take in the next message by its outline; what turns out not to pair."""
+        before, self._last = self._last, letter
         if letter == "t":
-            (call_id,) = ids
-            if self._open[call_id] > 0:
-                self._open[call_id] -= 1
-            else:
-                yield Unpaired(index, "result", [call_id or "?"])
+            return self._answer(index, ids[0])
+        found: list[Unpaired] = []
+        # Two messages of calls, one behind the other, are answered together.
+        if self._open and not (letter == before == "c"):
+            found.append(Unpaired(self._index, "call", [call_id or "?" for call_id in self.open()]))
+            self._open = {}
+        if letter == "c":
+            self._index = index
+            for call_id in ids:
+                self._open[call_id] = self._open.get(call_id, 0) + 1
+            if len(set(ids)) < len(ids):
+                twice = [call_id for call_id, count in Counter(ids).items() if count > 1 and call_id]
+                found += [Unpaired(index, "twice", twice)] if twice else []
+        return found
+
+    def _answer(self, index: int, call_id: str | None) -> Sequence[Unpaired]:
+        count = self._open.get(call_id, 0)
+        if count == 0:
+            return (Unpaired(index, "result", [call_id or "?"]),)
+        if count == 1:
+            del self._open[call_id]
         else:
-            # Two messages of calls, one behind the other, are answered together.
-            if not (letter == self._last == "c"):
-                if left := [call_id or "?" for call_id in self.open()]:
-                    yield Unpaired(self._index, "call", left)
-                self._open.clear()
-            if letter == "c":
-                self._index = index
-                self._open.update(ids)
-                if twice := [call_id for call_id, count in Counter(ids).items() if count > 1 and call_id]:
-                    yield Unpaired(index, "twice", twice)
-        self._last = letter
+            self._open[call_id] = count - 1
+        return ()
 
     def open(self) -> Iterator[str | None]:
         """The ids of the calls that are open, an id as often as it was called."""
-        return self._open.elements()
+        return Counter(self._open).elements()

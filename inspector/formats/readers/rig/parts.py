@@ -5,7 +5,7 @@ A message becomes one message, a user message with tool results one per result.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 
@@ -22,36 +22,75 @@ MEDIA = ("image", "audio", "video", "document")
 ROLES = ("system", "user", "assistant")
 
 
-class _Function(TypedDict, total=False):
-    name: str
+TEXTS = ("text", *MEDIA)
 
 
-class _Part(TypedDict, total=False):
+class _Function(msgspec.Struct, gc=False):
+    name: str = ""
+
+
+class _Part(msgspec.Struct):
     type: str
-    id: str | None
-    call_id: str | None
-    call: str
-    function: _Function
-    text: msgspec.Raw
-    content: msgspec.Raw
-    data: msgspec.Raw
+    id: str | None = None
+    call_id: str | None = None
+    call: str | None = None
+    function: _Function | None = None
 
 
-class _Head(TypedDict, total=False):
+class _Head(msgspec.Struct):
     role: str
     content: str | list[_Part]
 
 
 _head = msgspec.json.Decoder(_Head).decode
+_INPUT: Outline = ("i", (), ())
 
 
-def quick_outlines(text: bytes, tell: Callable[[str], None]) -> list[Outline] | None:
-    """The outlines of a message from its text, without its contents; None where a whole reading is needed."""
+def quick_outlines(text: bytes) -> list[Outline] | None:
+    """The outlines of a message from its text, without its contents; None where a whole reading is needed:
+    parts without a type, or of an unknown one."""
     try:
         head = _head(text)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+    except (msgspec.DecodeError, RecursionError):
         return None
-    return outlines(head, tell)
+    if head.role == "system":
+        return [_INPUT]
+    if isinstance(head.content, str):
+        return [("a", (), ())] if head.role == "assistant" else [_INPUT] if head.role == "user" else None
+    if head.role == "assistant":
+        return _quick_reply(head.content)
+    return _quick_user(head.content) if head.role == "user" else None
+
+
+def _quick_reply(parts: list[_Part]) -> list[Outline] | None:
+    ids, names = [], []
+    for part in parts:
+        if part.type == "toolcall":
+            if part.function is None or not part.function.name:
+                return None
+            ids.append(part.call_id or part.id or None)
+            names.append(clean(part.function.name))
+        elif part.type != "reasoning" and part.type not in TEXTS:
+            return None
+    return [("c" if ids else "a", tuple(ids), tuple(names))]
+
+
+def _quick_user(parts: list[_Part]) -> list[Outline] | None:
+    found: list[Outline] = []
+    said = False
+    for part in parts:
+        if part.type == "toolresult":
+            if said:
+                found.append(_INPUT)
+                said = False
+            found.append(("t", (part.call or part.call_id or part.id or None,), ()))
+        elif part.type in TEXTS:
+            said = True
+        else:
+            return None
+    if said or not found:
+        found.append(_INPUT)
+    return found
 
 
 def outlines(value: Value, tell: Callable[[str], None]) -> list[Outline]:

@@ -88,7 +88,8 @@ class RigRun:
             for mark, ids, names in found:
                 for unpaired in self._pairing.add(counted, mark, ids):
                     self._tell(self._messages.where(unpaired.message), str(unpaired))
-                self._called(names)
+                if names:
+                    self._called(names)
                 counted += 1
             if begun:
                 self._conversation.extend("".join(mark for mark, _, _ in found))
@@ -176,19 +177,23 @@ class RigRun:
 
     def raw(self, step: int) -> RawRecord | None:
         begin, end = self._conversation.span(step)
-        texts = [_shown(text) for text in islice(self._messages.raws(begin, end), RAWS)]
-        if texts:
-            return RawRecord(where=self._messages.where(begin), text="\n".join(texts))
-        if step == 0 or "state" not in self._document:
+        text = self._raw_text(step)
+        if text is None:
             return None
-        return RawRecord(where=self._document.where("state"), text=_shown(self._document.raw("state")))
+        inside = begin < min(end, self._messages.stored)
+        return RawRecord(where=self._messages.where(begin) if inside else self._document.where("state"), text=text)
+
+    def _raw_text(self, step: int) -> str | None:
+        texts = [_shown(text) for text in islice(self._messages.raws(*self._conversation.span(step)), RAWS)]
+        if texts:
+            return "\n".join(texts)
+        return _shown(self._document.raw("state")) if step and "state" in self._document else None
 
     def find(self, text: str, start: int, *, backward: bool = False) -> Iterator[int | tuple[int, int]]:
         last = len(self)
         order = range(min(start, last), 0, -1) if backward else range(max(start, 1), last + 1)
         for count, seq in enumerate(order, 1):
-            raw = self.raw(seq)
-            if (raw and text in raw.text) or self._mentions(seq, text):
+            if text in (self._raw_text(seq) or "") or self._mentions(seq, text):
                 yield seq
             if count % SEARCH_BATCH == 0:
                 yield count, len(order)

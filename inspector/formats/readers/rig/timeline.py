@@ -45,12 +45,9 @@ class Messages(Sequence[Message]):
             before += elements.size
 
     def _outlines(self, elements: Elements, at: int, tell: Callable[[str, str], None]) -> list[Outline]:
-        def told(message: str) -> None:
-            tell(elements.where(at), message)
-
-        found = quick_outlines(elements.raw(at), told)
+        found = quick_outlines(elements.raw(at))
         if found is None:
-            found = outlines(elements[at], told)
+            found = outlines(elements[at], lambda message: tell(elements.where(at), message))
         self._firsts.append(self._count)
         self._count += len(found)
         return found
@@ -84,6 +81,11 @@ class Messages(Sequence[Message]):
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return found
+
+    @property
+    def stored(self) -> int:
+        """How many messages stand in the lists."""
+        return self._count
 
     def where(self, index: int) -> str:
         """The place of a message that stands in a list."""
