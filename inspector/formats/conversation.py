@@ -147,7 +147,8 @@ class Conversation:
             return []
         calls = self._calls(seq + 1) if chr(self._kinds[seq - 1]) == "c" else self._open(seq)
         last = seq == len(self) or (seq == len(self) - 1 and self._kinds[-1] == ord("o"))
-        return [as_pending(call, self._open_status if last else "ready") for call in calls]
+        status = self._open_status if last and self._batch is None else "ready"
+        return [as_pending(call, status) for call in calls]
 
     def _calls(self, seq: int) -> Sequence[Call]:
         """The calls that step `seq`, a batch of results, answers: those of the model's messages that stand
