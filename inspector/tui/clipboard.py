@@ -62,10 +62,10 @@ def wait_for_key() -> None:
             mode = termios.tcgetattr(terminal)
             # Ctrl-C is a key here too: it must not end the run that is looked at.
             mode[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG)
-            termios.tcsetattr(terminal, termios.TCSAFLUSH, mode)
+            termios.tcsetattr(terminal, termios.TCSADRAIN, mode)
             os.read(terminal, 1)
         finally:
-            termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
             os.close(terminal)
 
 

@@ -2,13 +2,30 @@
 
 from dataclasses import dataclass
 
+from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input
 
 from inspector.tui.bars import Bar
 from inspector.tui.line import plain
+
+ACTIONS = {
+    key: binding.action for binding in Input.BINDINGS if isinstance(binding, Binding) for key in binding.key.split(",")
+}
+
+
+class Line(Input):
+    """What is typed into. Its keys act in the order in which they come: Textual would insert all characters of
+    a packet first and then do what a Backspace between them asks for."""
+
+    async def on_key(self, event: events.Key) -> None:
+        if event.key in ACTIONS:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(ACTIONS[event.key])
 
 
 class Prompt(Horizontal):
@@ -45,7 +62,7 @@ class Prompt(Horizontal):
         super().__init__(id="prompt")
         self.kind = ""
         self._label = Bar()
-        self._input = Input(compact=True, select_on_focus=False)
+        self._input = Line(compact=True, select_on_focus=False)
         self._input.cursor_blink = False
 
     def compose(self) -> ComposeResult:

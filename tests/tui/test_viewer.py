@@ -29,7 +29,10 @@ def told(pilot: Pilot[None]) -> str:
 
 async def keys(pilot: Pilot[None], *pressed: str) -> None:
     await pilot.press(*pressed)
-    await pilot.app.workers.wait_for_complete()
+    # From the key to the prompt, from the prompt to the viewer, from there to a search: messages all of them.
+    for _ in range(3):
+        await pilot.pause()
+        await pilot.app.workers.wait_for_complete()
     await pilot.pause()
 
 
