@@ -108,34 +108,38 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
     for task_id, written in list(orphans.items()):
         if _by_path(found, task_id, written):
             del orphans[task_id]
+    if frame is not None:
+        _by_id(found, orphans, frame, known)
     if orphans:
         _without_path(found, orphans, frame, known)
-    for task in found.tasks if frame else ():
-        # A task that has written nothing may have begun: then its own namespace bears its id.
-        own = {task_id for task_id, node in known.nested.items() if task.id is None and node == task.node}
-        possible = known.identify(task.node, task.index, frame, ()) if own else ()  # type: ignore[arg-type]
-        task.id = next((task_id for task_id in possible if task_id in own), task.id)
     # As LangGraph lists them: tokens in their order, then nodes by name.
     found.tasks.sort(key=lambda task: (task.index is None, task.index or 0, task.node == UNKNOWN, task.node))
     return found
 
 
+def _by_id(found: Tasks, orphans: dict[str, list[Write]], frame: Frame, known: Known) -> None:
+    """Gives writes to the tasks that can have their ids. A task that has written nothing may have begun: then
+    its own namespace bears its id."""
+    for task in found.tasks:
+        own = {task_id for task_id, node in known.nested.items() if task.id is None and node == task.node}
+        if orphans or own:
+            possible = list(known.identify(task.node, task.index, frame, ()))
+            if not _take(task, orphans, possible):
+                task.id = next((task_id for task_id in possible if task_id in own), task.id)
+
+
 def _without_path(found: Tasks, orphans: dict[str, list[Write]], frame: Frame | None, known: Known) -> None:
-    """Gives the writes of tasks that no path names to their tasks, by id, by what they say, by elimination."""
-    for task in found.tasks if frame else ():
-        _take(task, orphans, known.identify(task.node, task.index, frame, ()))  # type: ignore[arg-type]
+    """Gives the writes of tasks that no path and no id names to tasks, by what they say, by elimination."""
     for task_id, written in list(orphans.items()):
         node = known.nested.get(task_id) or _said_by(written, frame, known)
         if node is not None:
             task = _node(found, node)
-            if task.writes:
-                task = found.deduce(node)
-            _take(task, orphans, (task_id,))
-    present = {task.node for task in found.tasks}
-    for name in known.names if frame and orphans else ():
-        if name not in present:
+            _take(found.deduce(node) if task.writes else task, orphans, (task_id,))
+    if frame is not None:
+        present = {task.node for task in found.tasks}
+        for name in known.names:
             task = Task(name)
-            if _take(task, orphans, known.identify(name, None, frame, found.behind)):  # type: ignore[arg-type]
+            if name not in present and _take(task, orphans, known.identify(name, None, frame, found.behind)):
                 found.tasks.append(task)
     idle = [task for task in found.tasks if not task.writes]
     if len(idle) == 1 and len(orphans) == 1 and not found.behind:
