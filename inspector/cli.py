@@ -62,6 +62,7 @@ def show(
     from inspector.model.values import to_json
     from inspector.report.text import list_report, report
     from inspector.report.view import run_list, view
+    from inspector.resume.drivers import names
 
     runs = open_path(path, format)
     if run is None and len(runs.rows()) != 1:
@@ -73,42 +74,69 @@ def show(
     _drain(source)
     chosen = _step(source, step, f"--step {step}")
     start, stop = _range(steps, len(source))
-    shown = view(source, chosen, start, stop)
+    shown = view(source, chosen, start, stop, names())
     _complain([*runs.problems(), *shown.problems])
     _print([to_json(shown)] if json else report(shown))
 
 
 @app.command()
 def runs(
-    store: Annotated[str, typer.Argument(metavar="[STORE]")] = ".", format: Format = None, json: Json = False
+    store: Annotated[str | None, typer.Argument(metavar="[STORE]", help="Default: the traces of this user.")] = None,
+    format: Format = None,
+    json: Json = False,
 ) -> None:
     """The runs of a store or folder, newest last."""
     from inspector.formats import open_path
     from inspector.model.values import to_json
     from inspector.report.text import list_report
-    from inspector.report.view import run_list
+    from inspector.report.view import RunList, run_list
 
-    found = open_path(store, format)
-    document = run_list(found)
-    _complain(found.problems())
+    place = store or _traces()
+    if store is None and not (os.path.isdir(place) and os.listdir(place)):
+        _error(f"{one_line(place)}: there are no runs yet")
+        document = RunList(runs=[])
+    else:
+        found = open_path(place, format)
+        document = run_list(found)
+        _complain(found.problems())
     _print([to_json(document)] if json else list_report(document))
+
+
+def _traces() -> str:
+    import platformdirs
+
+    return os.path.join(platformdirs.user_data_dir("runinspect"), "traces")
 
 
 @app.command()
 def diff(
     left: Annotated[str, typer.Argument(metavar="LEFT", help="A run, at a step as PATH@N (default: the last).")],
-    right: Annotated[str, typer.Argument(metavar="RIGHT", help="The other run or step.")],
+    right: Annotated[str | None, typer.Argument(metavar="[RIGHT]", help="The other run or step.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--app", metavar="TARGET", help="Today's code in place of RIGHT; it is imported.")
+    ] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run of LEFT.")] = None,
     right_run: Annotated[str | None, typer.Option("--right-run", metavar="ID", help="Which run of RIGHT.")] = None,
     format: Format = None,
     json: Json = False,
 ) -> None:
-    """What is different between two runs, or two steps; exit code 1 when they differ."""
-    from inspector.diff import compare
+    """What is different between two runs, two steps, or a run and today's code; exit code 1 when they differ."""
+    from inspector.diff import Side, compare
     from inspector.model.values import to_json
     from inspector.report.difftext import diff_report
 
-    found = compare(_side(left, run, format), _side(right, right_run, format))
+    if (right is None) == (target is None):
+        raise UsageError(left, "is compared with one thing: RIGHT, or today's code by --app")
+    one = _side(left, run, format)
+    if target is not None:
+        from inspector.resume import today
+        from inspector.resume.apps import load
+
+        other = Side(definition=today(load(target)))
+    else:
+        assert right is not None
+        other = _side(right, right_run, format)
+    found = compare(one, other)
     _print([to_json(found)] if json else diff_report(found))
     raise typer.Exit(0 if found.same else 1)
 
@@ -118,15 +146,19 @@ def formats(json: Json = False) -> None:
     """What can be read, and what of it can be resumed."""
     from inspector.formats.reader import readers
     from inspector.model.values import to_json
+    from inspector.resume.drivers import names
 
-    table = [{"name": reader.name, "what": reader.what, "driver": reader.driver} for reader in readers()]
+    known = names()
+    table = [
+        {"name": reader.name, "what": reader.what, "drivers": [name for name in reader.drivers if name in known]}
+        for reader in readers()
+    ]
     if json:
         _print([to_json({"schema": "runinspect.formats/1", "formats": table})])
         return
-    _print(
-        f"{row['name']:<22} {row['what']}" + (f"  [resumed by {row['driver']}]" if row["driver"] else "")
-        for row in table
-    )
+    for row in table:
+        drivers = f"  [resumed by {', '.join(row['drivers'])}]" if row["drivers"] else ""
+        _print([f"{row['name']:<22} {row['what']}{drivers}"])
 
 
 @app.command()

@@ -83,13 +83,13 @@ class Probe:
 
 
 class Reader(msgspec.Struct, frozen=True, kw_only=True):
-    """A format: its `name` (as in `source.format`), a line that says `what` it is, the `driver` that can
-    resume its runs (None: none can), how to tell it and how to open it. A higher `rank` is asked first:
+    """A format: its `name` (as in `source.format`), a line that says `what` it is, the `drivers` that can
+    resume its runs, where they are there, how to tell it and how to open it. A higher `rank` is asked first:
     raise it only to go before a reader whose claim is wider."""
 
     name: str
     what: str
-    driver: str | None = None
+    drivers: tuple[str, ...] = ()
     claims: Callable[[Probe], bool]
     open: Callable[[Probe], RunSet]
     rank: int = 0

@@ -5,7 +5,7 @@ clean (see `text.clean`), times are RFC 3339, naive where the source is naive. F
 of `runinspect show --json`. What can be long (messages, tokens) may be a lazy sequence.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -274,6 +274,14 @@ class Resume(Record, frozen=True, kw_only=True):
     driver: str | None = None
     from_: tuple[int, ...] | None = msgspec.field(default=None, name="from")
     reasons: tuple[str, ...] = ()
+
+
+def resumable_here(resume: Resume, drivers: Collection[str]) -> Resume:
+    """What a reader says of resuming, held against the drivers that there are: a run that only a driver which is
+    not here could continue is `not_resumable`."""
+    if resume.driver is None or resume.driver in drivers:
+        return resume
+    return Resume(reasons=("not_resumable", *(reason for reason in resume.reasons if reason != "not_resumable")))
 
 
 class RawRecord(Record, frozen=True, kw_only=True):

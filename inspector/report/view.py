@@ -1,5 +1,7 @@
 """The documents of `show --json` and `runs --json`."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from inspector.model.run import (
@@ -12,6 +14,7 @@ from inspector.model.run import (
     SourceInfo,
     State,
     Step,
+    resumable_here,
 )
 from inspector.model.source import RunSet, RunSource
 
@@ -37,8 +40,9 @@ class RunList(Record, frozen=True, kw_only=True):
     problems: list[Problem] = msgspec.field(default_factory=list)
 
 
-def view(run: RunSource, step: int, start: int, stop: int) -> View:
-    """The document of a run that is fully indexed: its steps start..stop-1 and the state after `step`."""
+def view(run: RunSource, step: int, start: int, stop: int, drivers: Collection[str] | None = None) -> View:
+    """The document of a run that is fully indexed: its steps start..stop-1 and the state after `step`. `drivers` are
+    the names of those that there are here; None: what the reader says of resuming stands as it is."""
     steps = list(run.steps(start, stop))
     state = run.state(step)
     return View(
@@ -47,7 +51,7 @@ def view(run: RunSource, step: int, start: int, stop: int) -> View:
         definition=run.definition(),
         steps=steps,
         state=state,
-        resume=run.resume(),
+        resume=run.resume() if drivers is None else resumable_here(run.resume(), drivers),
         problems=list(run.problems()),
     )
 

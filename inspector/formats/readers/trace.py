@@ -203,7 +203,7 @@ def _refuse_later(probe: Probe) -> None:
 READER = Reader(
     name=NAME,
     what="trace files that this runner writes (JSON lines)",
-    driver="agent, dataflow",
+    drivers=("agent", "dataflow"),
     claims=_claims,
     open=_open,
 )

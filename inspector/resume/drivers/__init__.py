@@ -1,1 +1,8 @@
-"""One driver a module (or package), with one entry: `DRIVER`. Dropping the module in makes it known."""
+"""One module or package per driver, each with one entry `DRIVER`; see `inspector.resume`."""
+
+import pkgutil
+
+
+def names() -> list[str]:
+    """The names of all drivers; none is imported for it."""
+    return [module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.name[0] != "_"]

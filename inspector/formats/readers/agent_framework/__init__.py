@@ -130,7 +130,7 @@ def _many(found: Sequence[Chain], path: str, problems: Sequence[Problem]) -> Run
 READER = Reader(
     name=FORMAT,
     what="workflow checkpoints of Microsoft's agent-framework (JSON files, alone or in a folder)",
-    driver=FORMAT,
+    drivers=(FORMAT,),
     claims=_claims,
     open=_open,
 )

@@ -69,7 +69,7 @@ def _claims(probe: Probe) -> bool:
 READER = Reader(
     name=FORMAT,
     what="checkpoint stores of LangGraph (SQLite), 0.2 and newer",
-    driver=FORMAT,
+    drivers=(FORMAT,),
     claims=_claims,
     open=lambda probe: Threads(probe.path, probe.database),
 )

@@ -30,7 +30,7 @@ def _open(probe: Probe) -> RunSet:
 READER = Reader(
     name=FORMAT,
     what="runs of the OpenAI Agents SDK: RunState documents (JSON) and session databases (SQLite)",
-    driver=FORMAT,
+    drivers=(FORMAT,),
     claims=_claims,
     open=_open,
 )

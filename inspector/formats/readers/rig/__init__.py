@@ -85,7 +85,7 @@ class _RigSet(OneRun):
 READER = Reader(
     name="rig",
     what="a saved agent run of rig, 0.39 to 0.42 and formats 1, 2 and 4 (JSON)",
-    driver="agent",
+    drivers=("agent",),
     claims=_claims,
     open=_open,
 )

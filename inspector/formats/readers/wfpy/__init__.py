@@ -81,7 +81,7 @@ def _label(folder: str) -> str:
 READER = Reader(
     name="wfpy",
     what="run folders of wfpy (journal, checkpoint, queue trace, record), one by one or many in a folder",
-    driver="wfpy",
+    drivers=("wfpy",),
     claims=_claims,
     open=_open,
 )
