@@ -35,15 +35,15 @@ MEANINGS: dict[PendingStatus, str] = {
 """What each status says about the world."""
 
 SIGNED: dict[PendingStatus, str] = {
-    "answered": "answered",
-    "approved": "approved",
-    "denied": "denied",
+    "ambiguous": "may have happened",
     "waiting": "waiting",
     "in_flight": "in flight",
-    "ambiguous": "may have happened",
     "ready": "ready",
+    "approved": "approved",
+    "denied": "denied",
+    "answered": "answered",
 }
-"""The statuses in the order in which a batch's heading counts them."""
+"""The statuses in the order in which a batch's heading counts them: what needs a person first."""
 
 EXPLAINED = frozenset({"in_flight", "ambiguous", "approved", "denied"})
 """Statuses that are told in a sentence below the entry; the others are told by their word."""

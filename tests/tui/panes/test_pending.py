@@ -18,7 +18,7 @@ BATCH = (
 
 def test_a_batch_is_told_per_call() -> None:
     assert shown(pending.lines(snapshot(pending=BATCH), 80)) == [
-        "tool batch, 4 calls: 1 answered, 1 waiting, 1 may have happened, 1 ready",
+        "tool batch, 4 calls: 1 may have happened, 1 waiting, 1 ready, 1 answered",
         ' ✓ answered   c1  lookup  {"id": "A-17"}',
         '   → {"n": 2}',
         ' ? waiting    c2  refund  {"x": 1}',
