@@ -1,0 +1,223 @@
+"""Carrying a plan out: wfpy runs in a thread of this process, in a folder of its own, and tells of its firings."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import platformdirs
+
+from inspector.errors import RefusedError, UsageError
+from inspector.formats import jsontext
+from inspector.formats.jsontext import parse
+from inspector.formats.readers.wfpy.artifacts import RECORD
+from inspector.formats.readers.wfpy.typed import typed
+from inspector.model.text import clean
+from inspector.model.values import Value, preview
+from inspector.resume import Emit, Ended, Job, Refused
+from inspector.resume.drivers.wfpy import digests, values
+from inspector.resume.drivers.wfpy.library import Library, quiet
+from inspector.resume.drivers.wfpy.planning import Prepared, prepare, run_of
+from inspector.resume.drivers.wfpy.preview import claim
+from inspector.resume.drivers.wfpy.saved import checkpoint_path
+from inspector.resume.loop import in_loop
+from inspector.resume.plan import Plan, Refusal
+from inspector.runner.claims import Claims, Owned
+from inspector.runner.driving import new_id
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the new run goes: wfpy makes the folder `run_id` in `base`."""
+
+    base: str
+    run_id: str
+
+    @property
+    def folder(self) -> str:
+        return os.path.join(self.base, self.run_id)
+
+
+def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
+    """Resume the run. Its own folder is only read."""
+    library = Library()
+    prepared, _ = prepare(job, library, library.plan(job.app))
+    place, run = _place(job), run_of(job)
+    claims, claimed = Claims(), claim(run)
+    try:
+        held = claims.take(claimed)
+    except Owned as error:
+        raise Refused([Refusal(code="owned", subject=job.path, detail=str(error))], plan) from error
+    try:
+        with values.under_names(prepared.module, prepared.names), tempfile.TemporaryDirectory() as scratch:
+            source = _source(job, prepared, scratch, plan)
+            claims.succeeded(claimed, place.run_id, place.folder)
+            watch = Watch(library, job.stop, emit)
+            done = in_loop(_threaded(lambda: _run(job, prepared, place, source, watch)), job.stop)
+            return _ended(job, prepared, place, watch, done, emit)
+    finally:
+        claims.release(held)
+
+
+def _place(job: Job) -> Place:
+    if job.trace is None:
+        base = os.path.join(platformdirs.user_data_dir("runinspect"), "wfpy")
+        os.makedirs(base, mode=0o700, exist_ok=True)
+        return Place(base, new_id())
+    path = os.path.abspath(job.trace)
+    name = os.path.basename(path)
+    if os.path.lexists(path):
+        raise UsageError(job.trace, "exists already: wfpy puts the new run into a new folder of that name")
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        raise UsageError(job.trace, f"{name!r} cannot be a run's id: letters, digits, - and _")
+    folder = run_of(job).artifacts.folder
+    if folder is not None and os.path.realpath(os.path.dirname(path)) == os.path.realpath(folder):
+        raise UsageError(job.trace, "is inside of the run's own folder, which stays as it is")
+    return Place(os.path.dirname(path), name)
+
+
+def _source(job: Job, prepared: Prepared, scratch: str, plan: Plan) -> tuple[str, int | None]:
+    """What wfpy resumes from: the checkpoint, or a folder made for the step. All values are read back once before
+    anything runs, since wfpy does that in the middle of a replay."""
+    library = prepared.library
+    try:
+        with quiet():
+            if prepared.checkpoint is not None:
+                library.restore(prepared.plan, prepared.checkpoint["plan"])
+                library.decode(prepared.checkpoint.get("context"))
+                return checkpoint_path(prepared.run), None
+            firings = prepared.firings
+            name = job.source.run().id or "run"
+            folder = os.path.join(scratch, re.sub(r"[^A-Za-z0-9_.-]", "-", name).lstrip(".") or "run")
+            os.mkdir(folder)
+            library.decode(firings.header["inputs"])
+            firings.write(folder, digests.renewed(firings, firings.header["inputs"], library))
+            return folder, len(firings)
+    except RefusedError:
+        raise
+    except Exception as error:
+        detail = f"a saved value cannot be read back by the code: {type(error).__name__}: {error}"
+        raise Refused([Refusal(code="value_unreadable", subject=job.path, detail=clean(detail))], plan) from error
+
+
+class Watch:
+    """Hears of every firing, and stops the run before the next one when that is asked for."""
+
+    def __init__(self, library: Any, stop: threading.Event, emit: Emit) -> None:
+        self._library, self._stop, self._emit = library, stop, emit
+        self._lock = threading.Lock()
+        self.replayed = self.ran = 0
+
+    def around(self, original: Callable[..., bool]) -> Callable[..., bool]:
+        """wfpy's step of an actor, watched."""
+
+        def step(actor: Any, plan: Any, *rest: Any, **named: Any) -> bool:
+            if self._stop.is_set():
+                # What wfpy itself takes for being stopped: it writes a checkpoint, and no actor is to blame.
+                raise KeyboardInterrupt
+            fired = original(actor, plan, *rest, **named)
+            if fired and actor.sub_plan is None and not actor.kind.startswith("control-"):
+                self._fired(actor, plan)
+            return fired
+
+        return step
+
+    def _fired(self, actor: Any, plan: Any) -> None:
+        with self._lock:
+            replayed = bool(actor.replayed)
+            self.replayed += replayed
+            self.ran += not replayed
+            status = "replayed" if replayed else "done"
+            name = clean(self._library.path(plan, actor))
+            self._emit(
+                {"event": "step", "seq": self.replayed + self.ran, "kind": "firing", "name": name, "status": status}
+            )
+
+
+class Done(msgspec.Struct):
+    """How wfpy's run ended: with outputs, or an error."""
+
+    outputs: dict[str, Any] | None = None
+    error: BaseException | None = None
+
+
+def _run(job: Job, prepared: Prepared, place: Place, source: tuple[str, int | None], watch: Watch) -> Done:
+    library = prepared.library
+    try:
+        with quiet(), library.stepping(watch.around):
+            found = library.runner.run(
+                job.app.value, resume_from=source[0], at_step=source[1], out_dir=place.base, run_id=place.run_id
+            )
+        return Done(outputs=found)
+    except BaseException as error:  # an actor may raise anything, sys.exit too
+        return Done(error=error)
+
+
+async def _threaded(work: Callable[[], Done]) -> Done:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Done] = loop.create_future()
+
+    def finish(result: Done) -> None:
+        if not done.done():
+            done.set_result(result)
+
+    def body() -> None:
+        result = work()
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            loop.call_soon_threadsafe(finish, result)
+
+    threading.Thread(target=body, name="wfpy", daemon=True).start()
+    return await done
+
+
+def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done, emit: Emit) -> Ended:
+    if stopped := _record(place).get("replayStopped"):
+        emit({"event": "replay_stopped", "why": clean(str(stopped))})
+    status: Any = "completed"
+    if done.error is not None:
+        status = "cancelled" if job.stop.is_set() and isinstance(done.error, KeyboardInterrupt) else "failed"
+        where = "/".join(getattr(done.error, "_wfpy_failed_path", None) or ())
+        message = str(done.error) or type(done.error).__name__
+        emit({"event": "error", "where": where, "type": type(done.error).__name__, "message": clean(message)})
+    return Ended(
+        run=place.run_id,
+        status=status,
+        output=dict(_outputs(prepared, done.outputs)) if done.outputs is not None else None,
+        trace=place.folder,
+        resumed_from=job.source.run().id,
+        replayed=watch.replayed if prepared.checkpoint is None else job.step,
+        ran=watch.ran,
+    )
+
+
+def _record(place: Place) -> dict[str, Any]:
+    try:
+        with open(os.path.join(place.folder, RECORD), encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _outputs(prepared: Prepared, outputs: dict[str, Any]) -> Iterator[tuple[str, Value]]:
+    """The tokens of each output port; of a port that got none, none."""
+    for port, tokens in outputs.items():
+        if tokens is not None:
+            tokens = tokens if isinstance(tokens, list) else [tokens]
+        yield clean(str(port)), [_shown(prepared.library, token) for token in tokens or ()]
+
+
+def _shown(library: Any, token: Any) -> Value:
+    try:
+        return typed(_clean(library.encode(token)))
+    except (ValueError, RecursionError):
+        return preview(clean(repr(token)), 200)
+
+
+def _clean(value: Any) -> Value:
+    return parse(json.dumps(value).encode(), jsontext.Place("output"), [])

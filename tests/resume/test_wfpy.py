@@ -1,0 +1,349 @@
+"""Runs of wfpy, made here with wfpy and resumed through it: from checkpoints, at firings, killed, torn, in chains."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from inspector.errors import UsageError
+from inspector.resume import Ended, Job, Plan, Refused, check, open_job, resume
+from inspector.resume.apps import load
+from inspector.resume.plan import Decisions
+
+FLOW = """
+import os
+from pathlib import Path
+from wfpy import Port, action, connect, guard, task, workflow
+
+HERE = Path(__file__).resolve().parent
+
+
+class Load:
+    def __init__(self, name, tags):
+        self.name, self.tags = name, tags
+
+
+@task
+class Pier:
+    _n: int = 0
+    class Ports:
+        Car = Port[object](direction="out")
+    @action(consumes={}, produces={"Car": 1})
+    @guard(lambda self: self._n < 3)
+    def board(self):
+        print("noise on stdout")
+        self._n += 1
+        return Load(f"car{self._n}", {"red", "blue", "green", "tall"})
+
+
+@task
+class Boat:
+    class Ports:
+        Car = Port[object](direction="in")
+        Out = Port[str](direction="out")
+    @action(consumes={"Car": 1}, produces={"Out": 1})
+    def cross(self, car):
+        if (HERE / f"STOP-{car.name}").exists():
+            raise RuntimeError(f"no way for {car.name}")
+        return car.name + (HERE / "SALT").read_text().strip()
+
+
+@task
+class Join:
+    class Ports:
+        One = Port[str](direction="in")
+        Out = Port[str](direction="out")
+    @action(consumes={"One": 1}, produces={"Out": 1})
+    def pair(self, one):
+        return one.upper()
+
+
+@workflow(inputs={"Car": object}, outputs={"Out": str})
+def inner():
+    boat = Boat()
+    connect("Car", boat.Car)
+    connect(boat.Out, "Out")
+
+
+@workflow(outputs={"Out": str}, max_workers=1)
+def ferry():
+    pier = Pier()
+    lane = inner()
+    join = Join()
+    connect(pier.Car, lane.Car)
+    connect(lane.Out, join.One)
+    connect(join.Out, "Out")
+
+
+@workflow(outputs={"Out": str}, max_workers=1)
+def other():
+    pier = Pier()
+    boat = Boat()
+    connect(pier.Car, boat.Car)
+    connect(boat.Out, "Out")
+"""
+
+ACCEPT = frozenset({"runs_again", "side_effects", "already_resumed"})
+
+
+@pytest.fixture
+def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the workflow; cars stop where there is a file STOP-<car>."""
+    for name in ("DATA", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    folder = tmp_path / "flow"
+    folder.mkdir()
+    (folder / "ferry_flow.py").write_text(FLOW)
+    (folder / "SALT").write_text("")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return folder
+
+
+def made(flow: Path, name: str, **options: Any) -> Path:
+    """A run that wfpy made by itself."""
+    from wfpy import run
+
+    app = load(f"{flow}/ferry_flow.py:{options.pop('workflow', 'ferry')}")
+    try:
+        run(app.value, out_dir=str(flow / "out"), run_id=name, **options)
+    except Exception:
+        assert (flow / "out" / name / "run.wf-checkpoint.json").exists()
+    return flow / "out" / name
+
+
+def stopped(flow: Path, name: str = "first") -> Path:
+    """A run that failed in the nested workflow at the second car."""
+    (flow / "STOP-car2").touch()
+    found = made(flow, name)
+    (flow / "STOP-car2").unlink()
+    return found
+
+
+def job(flow: Path, path: Path, step: int | None = None, *, app: str = "ferry", trace: Path | None = None) -> Job:
+    found = open_job(
+        str(path), load(f"{flow}/ferry_flow.py:{app}"), step=step, trace=str(trace) if trace is not None else None
+    )
+    return msgspec.structs.replace(found, decisions=Decisions(accept=ACCEPT))
+
+
+def resumed(given: Job) -> tuple[Ended, list[dict[str, Any]]]:
+    events: list[dict[str, Any]] = []
+    return resume(given, events.append), events
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def codes(plan: Plan) -> list[str]:
+    return [refusal.code for refusal in plan.refusals]
+
+
+def edit(flow: Path, old: str, new: str) -> None:
+    path = flow / "ferry_flow.py"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_wfpy_is_imported_only_for_a_resume() -> None:
+    code = "import sys; from inspector.resume import all_drivers; all_drivers(); print('wfpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_from_the_checkpoint_nothing_completed_runs_again(flow: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = stopped(flow)
+    (flow / "SALT").write_text("!")
+    before = files(flow / "out")
+    plan = check(job(flow, path))
+    assert plan.resumable
+    assert plan.step == 4  # three boarded, one crossed
+    assert plan.diff.same
+    assert plan.runs[0].name == "lane/boat"
+    capfd.readouterr()
+    ended, events = resumed(job(flow, path))
+    assert capfd.readouterr().out == ""
+    assert ended.status == "completed"
+    assert ended.output == {"Out": ["CAR1", "CAR2!", "CAR3!"]}
+    assert sorted(event["name"] for event in events) == ["join", "join", "join", "lane/boat", "lane/boat"]
+    assert (ended.replayed, ended.ran) == (4, 5)
+    assert files(flow / "out") == before
+    assert ended.resumed_from == "first"
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_at_each_firing_what_was_before_is_replayed(flow: Path, step: int) -> None:
+    path = stopped(flow)
+    (flow / "SALT").write_text("!")
+    ended, events = resumed(job(flow, path, step))
+    assert ended.status == "completed"
+    first = "CAR1" if step == 4 else "CAR1!"
+    assert ended.output == {"Out": [first, "CAR2!", "CAR3!"]}
+    if step < 4:
+        assert [event["status"] for event in events].count("replayed") == step == ended.replayed
+        assert ended.ran == 9 - step
+
+
+@pytest.mark.parametrize("tail", ["", '{"actor": "pier", "fireCo'])
+def test_a_killed_run_goes_on_behind_its_last_whole_line(flow: Path, tail: str) -> None:
+    journal = (stopped(flow) / "run.wf-journal.jsonl").read_text()
+    killed = flow / "out" / "killed"
+    killed.mkdir()
+    (killed / "run.wf-journal.jsonl").write_text(journal + tail)
+    (flow / "SALT").write_text("!")
+    plan = check(job(flow, killed))
+    assert "in_flight" in [warning.code for warning in plan.warnings]
+    ended, _ = resumed(job(flow, killed))
+    assert ended.output == {"Out": ["CAR1", "CAR2!", "CAR3!"]}
+    assert ended.replayed == 4
+
+
+def test_sets_of_another_process_do_not_stop_the_replay(flow: Path) -> None:
+    import hashlib
+
+    path = made(flow, "whole") / "run.wf-journal.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    digests: dict[str, str] = {}
+
+    def digest(token: Any) -> str:
+        return hashlib.sha256(json.dumps([token], sort_keys=True).encode()).hexdigest()
+
+    for line in lines[1:]:
+        for _, tokens in line["produced"]:
+            for token in tokens:
+                if isinstance(token, dict):
+                    old = digest(token)
+                    token["state"]["tags"]["items"].sort(reverse=True)
+                    digests[old] = digest(token)
+        line["consumed"] = [[queue, count, digests.get(found, found)] for queue, count, found in line["consumed"]]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (flow / "SALT").write_text("!")
+    given = job(flow, path.parent, 5)
+    assert "replay_may_stop" in [warning.code for warning in check(given).warnings]
+    ended, events = resumed(given)
+    assert ended.replayed == 5
+    assert not [event for event in events if event["event"] == "replay_stopped"]
+    assert ended.output == {"Out": ["CAR1", "CAR2", "CAR3!"]}
+
+
+def test_a_chain_of_resumes_is_one_run(flow: Path) -> None:
+    first = stopped(flow, "c1")
+    (flow / "STOP-car3").touch()
+    made(flow, "c2", resume_from=str(first))
+    (flow / "STOP-car3").unlink()
+    (flow / "SALT").write_text("!")
+    for file in (flow / "out" / "c2").glob("run.wf-*.json"):
+        file.unlink()  # as if it had been killed
+    ended, _ = resumed(job(flow, flow / "out" / "c2"))
+    assert ended.status == "completed"
+    assert ended.replayed == 5
+    assert ended.output == {"Out": ["CAR1", "CAR2", "CAR3!"]}
+    (flow / "out" / "c1").rename(flow / "elsewhere")
+    assert codes(check(job(flow, flow / "out" / "c2"))) == ["inputs_missing"]
+
+
+def test_a_stop_leaves_a_checkpoint_to_go_on_from(flow: Path) -> None:
+    path = stopped(flow)
+    given = job(flow, path, trace=flow / "out" / "mine")
+
+    def emit(event: dict[str, Any]) -> None:
+        given.stop.set()
+
+    ended = resume(given, emit)
+    assert ended.status == "cancelled"
+    assert ended.trace == str(flow / "out" / "mine")
+    again, _ = resumed(job(flow, flow / "out" / "mine"))
+    assert again.status == "completed"
+    assert again.output == {"Out": ["CAR1", "CAR2", "CAR3"]}
+    with pytest.raises(UsageError, match="exists already"):
+        resumed(job(flow, path, trace=flow / "out" / "mine"))
+
+
+def test_a_changed_graph_is_refused_by_name(flow: Path) -> None:
+    path = stopped(flow)
+    edit(flow, "    join = Join()", "    join = Join()\n    extra = Join()\n    connect(lane.Out, extra.One)")
+    plan = check(job(flow, path))
+    assert codes(plan)[0] == "graph_changed"
+    assert plan.refusals[0].subject == "extra"
+    assert not plan.diff.same
+    with pytest.raises(Refused):
+        resumed(job(flow, path))
+
+
+def test_a_nested_class_that_was_renamed_changes_the_graph(flow: Path) -> None:
+    path = stopped(flow)
+    edit(flow, "class Boat", "class Ship")
+    edit(flow, "Boat()", "Ship()")
+    assert set(codes(check(job(flow, path)))) == {"graph_changed"}
+
+
+def test_a_token_class_that_is_gone_is_refused_before_anything_runs(flow: Path) -> None:
+    path = stopped(flow)
+    edit(flow, "Load", "Freight")
+    for step in (None, 2):
+        plan = check(job(flow, path, step))
+        assert set(codes(plan)) == {"value_unreadable"}
+        assert "Load" in plan.refusals[0].detail
+
+
+@pytest.mark.parametrize("name", ["__wfpy_user_module__", "__main__"])
+def test_values_saved_under_another_name_of_the_module(flow: Path, name: str) -> None:
+    path = stopped(flow)
+    for file in path.glob("run.wf-*.json*"):
+        file.write_text(file.read_text().replace('"ferry_flow:Load"', f'"{name}:Load"'))
+    main = sys.modules["__main__"]
+    ended, _ = resumed(job(flow, path))
+    assert ended.output == {"Out": ["CAR1", "CAR2", "CAR3"]}
+    assert sys.modules["__main__"] is main
+    assert sys.modules["ferry_flow"].Load.__module__ == "ferry_flow"
+
+
+def test_what_cannot_be_resumed_says_why(flow: Path) -> None:
+    path = stopped(flow)
+    assert codes(check(job(flow, path, app="other"))) == ["other_run"]
+    saved = path / "run.wf-checkpoint.json"
+    text = saved.read_text()
+    saved.write_text(text.replace('"resumable": true', '"resumable": false, "notResumable": ["x: a lock"]'))
+    plan = check(job(flow, path))
+    assert codes(plan) == ["not_resumable"]
+    assert "a lock" in plan.refusals[0].detail
+    saved.write_text(text.replace('"version": 1', '"version": 9', 1))
+    assert codes(check(job(flow, path))) == ["version_unsupported"]
+    assert codes(check(job(flow, made(flow, "whole")))) == ["terminal"]
+
+
+def test_a_lost_line_bounds_the_steps(flow: Path) -> None:
+    path = made(flow, "whole") / "run.wf-journal.jsonl"
+    lines = path.read_text().splitlines()
+    lines[4] = lines[4][:20]
+    path.write_text("\n".join(lines) + "\n")
+    assert codes(check(job(flow, path.parent, 5))) == ["step_not_resumable"]
+    assert check(job(flow, path.parent, 2)).resumable
+
+
+def test_what_happened_behind_the_step_must_be_accepted(flow: Path) -> None:
+    path = made(flow, "whole")
+    given = msgspec.structs.replace(job(flow, path, 3), decisions=Decisions())
+    plan = check(given)
+    assert {"runs_again", "side_effects"} <= {warning.code for warning in plan.warnings if warning.accept}
+    assert {item.name for item in plan.runs_again} == {"lane/boat", "join"}
+    with pytest.raises(Refused):
+        resumed(given)
+
+
+def test_two_connections_of_one_id_are_not_replayed(flow: Path) -> None:
+    edit(
+        flow, "    connect(pier.Car, boat.Car)\n", "    connect(pier.Car, boat.Car)\n    connect(pier.Car, boat.Car)\n"
+    )
+    path = made(flow, "twice", workflow="other")
+    assert codes(check(job(flow, path, 2, app="other"))) == ["step_not_resumable"]
+
+
+def test_an_object_that_is_no_workflow_is_a_usage_error(flow: Path) -> None:
+    path = stopped(flow)
+    with pytest.raises(UsageError, match="workflow of wfpy"):
+        check(job(flow, path, app="HERE"))
