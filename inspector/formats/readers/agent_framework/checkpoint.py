@@ -80,10 +80,11 @@ _HEADER = ("checkpoint_id", "previous_checkpoint_id", "workflow_name", "graph_si
 
 
 class Checkpoint:
-    """The contents of a checkpoint. `code` are the names of code in its pickles, `problems` what is wrong
-    with them."""
+    """The contents of a checkpoint. `whole`: nothing of it is missing; `code` are the names of code in its
+    pickles, `problems` what is wrong with them."""
 
-    def __init__(self, values: dict[str, Value], label: str) -> None:
+    def __init__(self, values: dict[str, Value], label: str, *, torn: bool = False) -> None:
+        self.whole = not torn and {"messages", "pending_request_info_events"} <= values.keys()
         self.problems: list[Problem] = []
         self.code: dict[str, None] = {}
         self._spare = SPARE
@@ -151,7 +152,8 @@ def read_checkpoint(header: Header) -> Checkpoint:
     """The contents of a checkpoint file, as far as they can be read now. Raises UnreadableError, Damaged."""
     document = Document(File(header.path, header.label))
     try:
-        return Checkpoint({name: document.get(name) for name in document.names}, header.label)
+        values = {name: document.get(name) for name in document.names}
+        return Checkpoint(values, header.label, torn=document.torn)
     finally:
         document.close()
 

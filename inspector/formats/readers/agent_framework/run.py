@@ -192,7 +192,7 @@ class CheckpointRun:
                 yield count, len(order)
 
     def resume(self) -> Resume:
-        if self._code:
+        if self._code or not self._last.whole:
             return Resume(driver=FORMAT, reasons=("value_unreadable",))
         if _status(self._last)[0] == "completed":
             return Resume(driver=FORMAT, reasons=("terminal",))
@@ -209,7 +209,7 @@ def _status(checkpoint: Checkpoint) -> tuple[RunStatus, str | None]:
     pending = list(map(pending_of, checkpoint.requests()))
     if pending:
         return "suspended", "approval" if any(one.kind == "tool" for one in pending) else "input"
-    if not checkpoint.values:
+    if not checkpoint.whole:
         return "unknown", None
     return ("interrupted", None) if any(True for _ in checkpoint.tokens()) else ("completed", None)
 

@@ -1,0 +1,336 @@
+"""Checkpoints of agent-framework: chains, queues, questions, agents, and pickles that name code."""
+
+import base64
+import json
+import os
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.errors import InspectorError
+from inspector.formats import open_path
+from inspector.formats.readers.agent_framework import chains
+from inspector.formats.readers.agent_framework.checkpoint import Header
+from inspector.model.source import RunSet
+from inspector.report.view import View, view
+from tests.fuzz import fuzz
+
+
+@dataclass
+class Doc:
+    """A value that the workflow's own code sends."""
+
+    text: str
+
+
+@dataclass
+class Sent:
+    """The fields of a message between executors."""
+
+    data: Any
+    source_id: str
+    target_id: str | None = None
+
+
+@dataclass
+class Asked:
+    """The fields of a question."""
+
+    data: Any
+    _request_id: str
+    _source_executor_id: str
+
+
+@dataclass
+class Content:
+    """The fields of a content that are looked at."""
+
+    type: str
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    id: str | None = None
+    function_call: Any = None
+    text: str | None = None
+
+
+class Evil:
+    def __reduce__(self) -> Any:
+        return (os.system, ("touch evil",))
+
+
+def pickled(value: Any) -> dict[str, str]:
+    return {"__pickled__": base64.b64encode(pickle.dumps(value)).decode(), "__type__": "x:Y"}
+
+
+def checkpoint(number: int, previous: int | None, **fields: Any) -> dict[str, Any]:
+    """Checkpoint `cp<number>`, saved in the minute of its number."""
+    return {
+        "workflow_name": "docs",
+        "graph_signature_hash": "d1" * 32,
+        "checkpoint_id": f"cp{number}",
+        "previous_checkpoint_id": None if previous is None else f"cp{previous}",
+        "timestamp": f"2026-01-01T00:{number:02d}:00+00:00",
+        "messages": {},
+        "state": {"_executor_state": {}},
+        "pending_request_info_events": {},
+        "iteration_count": 0,
+        "metadata": {},
+        "version": "1.0",
+    } | fields
+
+
+def folder(path: Path, *checkpoints: dict[str, Any]) -> Path:
+    for value in checkpoints:
+        # Names say nothing of the order.
+        number = int(value["checkpoint_id"].removeprefix("cp"))
+        (path / f"{number * 37 % 100:02d}-{value['checkpoint_id']}.json").write_text(json.dumps(value))
+    return path
+
+
+def shown(runs: RunSet, run_id: str | None = None, step: int | None = None) -> View:
+    source = runs.open(run_id)
+    for _ in source.index():
+        pass
+    last = len(source)
+    return view(source, last if step is None else step, 1, last + 1)
+
+
+def messages(*sent: Sent) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for one in sent:
+        found.setdefault(one.source_id, []).append(pickled(one))
+    return found
+
+
+def state(executors: dict[str, Any], **values: Any) -> dict[str, Any]:
+    return {"_workflow_run_kwargs": {}, "_executor_state": executors, **values}
+
+
+def flow(path: Path) -> Path:
+    """Four checkpoints: the input, a split, two workers of which one waits at an edge that joins, a question."""
+    edge = 'FanInEdgeGroup:[["lower","join"],["upper","join"]]'
+    buffer = {edge: {"buffer": {"lower": [pickled(Sent(Doc("LEFT"), "lower"))], "upper": []}}}
+    asks = pickled(Asked({"question": "publish?"}, "q1", "gate"))
+    return folder(
+        path,
+        checkpoint(
+            0, None, messages=messages(Sent(2, "internal:split", "split")), state=state({"split": {}, "gate": {}})
+        ),
+        checkpoint(
+            1,
+            0,
+            messages=messages(Sent(Doc("a"), "split"), Sent(Doc("b"), "split")),
+            state=state({"split": {}, "gate": {}}, total=2),
+        ),
+        checkpoint(
+            2,
+            1,
+            messages=messages(Sent(Doc("A"), "upper"), Sent(Doc("B"), "lower", "join")),
+            state=state({"split": {}, "gate": {}}, total=2),
+        ),
+        checkpoint(
+            3,
+            2,
+            state=state({"split": {}, "gate": {"asked": 1}}, total=2, _edge_state=buffer),
+            pending_request_info_events={"q1": asks},
+        ),
+    )
+
+
+def test_a_flow_that_asks(tmp_path: Path) -> None:
+    runs = open_path(str(flow(tmp_path)))
+    found = shown(runs)
+    assert (found.source.format, found.source.version) == ("agent-framework", "1.0")
+    run = found.run
+    assert (run.id, run.name, run.kind, run.status, run.reason) == ("cp0", "docs", "workflow", "suspended", "input")
+    assert [step.name for step in found.steps] == ["start", "split", "upper, lower", "join, gate"]
+    assert [step.kind for step in found.steps] == ["input", "node", "node", "node"]
+    assert found.steps[0].ended == "2026-01-01T00:00:00+00:00"
+    assert found.state is not None
+    (asked,) = found.state.pending or ()
+    assert (asked.kind, asked.name, asked.call_id, asked.status) == ("input", "gate", "q1", "waiting")
+    assert asked.arguments == {"question": "publish?"}
+    (queue,) = found.state.queues or ()
+    assert (queue.from_, queue.to, queue.size, queue.contents) == ("lower", "join", 1, "complete")
+    assert queue.tokens is not None
+    assert queue.tokens[0]["state"] == {"text": "LEFT"}
+    assert found.state.values == {"total": 2}
+    assert [(actor.id, actor.state) for actor in found.state.actors or ()] == [("split", {}), ("gate", {"asked": 1})]
+    graph = found.definition.graph
+    assert graph is not None
+    assert (graph.digest, graph.complete) == ("d1" * 32, False)
+    assert [(edge.from_, edge.to) for edge in graph.edges or ()] == [("lower", "join"), ("upper", "join")]
+    assert found.definition.hooks is None
+    assert (found.resume.possible, found.resume.from_) == (True, (1, 2, 3, 4))
+    assert found.problems == []
+    middle = shown(runs, step=3).state
+    assert middle is not None
+    rows = [(queue.id, queue.from_, queue.to, queue.size) for queue in middle.queues or ()]
+    assert rows == [("upper->?", "upper", None, 1), ("lower->join", "lower", "join", 1)]
+    assert middle.pending == ()
+    assert shown(runs, step=0).state is None
+
+
+def test_statuses(tmp_path: Path) -> None:
+    sent = messages(Sent(1, "a", "b"))
+    for number, (fields, status) in enumerate([({}, "completed"), ({"messages": sent}, "interrupted")]):
+        path = tmp_path / str(number)
+        path.mkdir()
+        found = shown(open_path(str(folder(path, checkpoint(0, None), checkpoint(1, 0, **fields)))))
+        assert found.run.status == status
+        assert found.resume.reasons == (("terminal",) if status == "completed" else ())
+        assert (found.run.ended is None) == (status != "completed")
+
+
+def agent_state() -> dict[str, Any]:
+    """An agent that read a file, and now wants to delete one and read another."""
+
+    def call(call_id: str, name: str) -> dict[str, Any]:
+        return {
+            "type": "function_call",
+            "call_id": call_id,
+            "name": name,
+            "arguments": '{"path": "/x"}',
+            "id": f"af-{call_id}",
+        }
+
+    told = [
+        {"role": "user", "contents": [{"type": "text", "text": "clean up"}]},
+        {"role": "assistant", "contents": [call("c1", "read_file")]},
+        {"role": "tool", "contents": [{"type": "function_result", "call_id": "c1", "result": "x = 1"}]},
+        {
+            "role": "assistant",
+            "contents": [call("c2", "delete_file"), call("c3", "read_file"), call("c4", "list"), {"type": "uri"}],
+        },
+    ]
+    approved = [
+        {"approval_requests": [{"type": "function_approval_request", "function_call": call("c3", "read_file")}]}
+    ]
+    session = {"in_memory": {"messages": told}, "tool_approval": {"already_approved_approval_request_groups": approved}}
+    return {"agent_session": {"session_id": "s", "state": session}}
+
+
+def test_an_agent_that_asks_for_an_approval(tmp_path: Path) -> None:
+    call = Content("function_call", "c2", "delete_file", '{"path": "/x"}', "af-c2")
+    asks = pickled(Asked(Content("function_approval_request", id="af-c2", function_call=call), "af-c2", "ops"))
+    folder(
+        tmp_path,
+        checkpoint(0, None),
+        checkpoint(1, 0, state=state({"ops": agent_state()}), pending_request_info_events={"af-c2": asks}),
+    )
+    found = shown(open_path(str(tmp_path)))
+    assert (found.run.status, found.run.reason) == ("suspended", "approval")
+    assert found.state is not None
+    rows = [(one.kind, one.name, one.call_id, one.internal_call_id, one.status) for one in found.state.pending or ()]
+    assert rows == [
+        ("tool", "delete_file", "c2", "af-c2", "waiting"),
+        ("tool", "read_file", "c3", "af-c3", "approved"),
+        ("tool", "list", "c4", "af-c4", "ready"),
+    ]
+    assert (found.state.pending or ())[0].arguments == {"path": "/x"}
+    told = [(message.role, message.text, message.call_id) for message in found.state.messages or ()]
+    assert told[2] == ("tool", "x = 1", "c1")
+    assert told[3] == ("assistant", "[uri]", None)
+    assert found.definition.tools_known == "called"
+    assert [tool.name for tool in found.definition.tools or ()] == ["read_file", "delete_file", "list"]
+    assert found.steps[1].name == "ops"
+
+
+def test_one_file_alone(tmp_path: Path) -> None:
+    flow(tmp_path)
+    (path,) = tmp_path.glob("*-cp3.json")
+    found = shown(open_path(str(path)))
+    assert found.run.steps == 1
+    assert found.run.id == "cp3"
+    assert found.run.status == "suspended"
+
+
+def test_branches_and_other_runs_are_runs_of_their_own(tmp_path: Path) -> None:
+    folder(
+        tmp_path,
+        *(checkpoint(0, None), checkpoint(1, 0), checkpoint(2, 1)),
+        *(checkpoint(5, 1), checkpoint(6, 5)),
+        checkpoint(7, None, workflow_name="other"),
+        checkpoint(8, 99),
+    )
+    runs = open_path(str(tmp_path))
+    rows = [
+        (row.id, row.steps, row.resumed_from and (row.resumed_from.run, row.resumed_from.step)) for row in runs.rows()
+    ]
+    assert rows == [("cp0", 3, None), ("cp5", 2, ("cp0", 2)), ("cp7", 1, None), ("cp8", 1, None)]
+    assert shown(runs, "cp7").run.name == "other"
+    assert [problem.message for problem in runs.problems()] == ["its predecessor cp99 is not here"]
+    with pytest.raises(InspectorError, match="4 runs"):
+        runs.open()
+
+
+def header(name: str, previous: str | None, minute: int) -> Header:
+    return Header("", f"{name}.json", name, previous, "w", None, f"2026-01-01T00:{minute:02d}:00Z", "1.0")
+
+
+def test_chains_of_any_shape_hold_each_checkpoint_once() -> None:
+    ring = [header("a", "c", 1), header("b", "a", 2), header("c", "b", 3), header("d", "d", 4)]
+    problems: list[Any] = []
+    found = chains(ring, problems)
+    assert [[one.id for one in chain.headers] for chain in found] == [["a", "b", "c"], ["d"]]
+    assert any("ring" in problem.message for problem in problems)
+    line = [header(str(number), str(number - 1) if number else None, 0) for number in range(5000)]
+    (chain,) = chains(line[::-1], [])
+    assert [one.id for one in chain.headers] == [str(number) for number in range(5000)]
+
+
+def test_damaged_files_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
+    flow(tmp_path)
+    (tmp_path / "torn.json").write_text(json.dumps(checkpoint(4, 3))[:260])
+    (tmp_path / "same.json").write_text(json.dumps(checkpoint(2, 1)))
+    (tmp_path / "empty.json").write_text("")
+    (tmp_path / ".maf-ckpt-1.tmp").write_text("{")
+    (tmp_path / "notes.txt").write_text("not one")
+    runs = open_path(str(tmp_path))
+    found = shown(runs)
+    assert found.run.steps == 5
+    assert found.run.status == "unknown"
+    told = {problem.where.split(":")[0]: problem.message for problem in [*runs.problems(), *found.problems]}
+    assert set(told) == {"torn.json", "same.json", "empty.json"}
+    assert "breaks off" in told["torn.json"]
+    assert "another file" in told["same.json"]
+
+
+def test_a_folder_of_other_files_is_not_taken(tmp_path: Path) -> None:
+    folder(tmp_path, checkpoint(0, None))
+    (tmp_path / "settings.json").write_text('{"a": 1}')
+    runs = open_path(str(tmp_path))
+    assert [row.id for row in runs.rows()] == ["cp0"]
+    assert runs.open("cp0").run().steps == 1
+
+
+def test_pickles_that_name_code_are_shown_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "ckpt"
+    path.mkdir()
+    folder(path, checkpoint(0, None), checkpoint(1, 0, messages={"split": [pickled(Evil()), {"__pickled__": "!"}, 7]}))
+    found = shown(open_path("ckpt"))
+    assert found.run.steps == 2
+    told = " ".join(problem.message for problem in found.problems)
+    assert "posix.system" in told
+    assert "not base64" in told
+    assert any("messages split 0" in problem.where for problem in found.problems)
+    assert found.resume.reasons == ("value_unreadable",)
+    assert os.listdir(tmp_path) == ["ckpt"]
+
+
+def test_any_damage(tmp_path: Path) -> None:
+    source = tmp_path / "ckpt"
+    source.mkdir()
+    flow(source)
+    folder(source, checkpoint(4, 3, state=state({"ops": agent_state()})))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    opened, _ = fuzz(source, scratch, count=30, seconds=20)
+    assert opened
+    alone = json.dumps(checkpoint(4, 3, state=state({"ops": agent_state()}), messages=messages(Sent(Doc("x"), "a"))))
+    fuzz(alone.encode(), scratch, count=20, seed=1, seconds=20)
