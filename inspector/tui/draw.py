@@ -27,7 +27,7 @@ def style_of(meaning: str) -> Style:
 
 def strip(line: Line, width: int, *, shift: int = 0, ascii: bool = False, over: str | None = None) -> Strip:
     """The line as `width` cells, from cell `shift` on; a mark stands where something is cut off. `over` is
-    a meaning that takes the place of every span's own."""
+    a meaning that takes the place of every span's own, but for what was searched."""
     segments = list(_pieces(line, shift + width + 1, ascii, over))
     whole = Strip(segments)
     base = style_of(over) if over else None
@@ -47,7 +47,7 @@ def _pieces(line: Line, cells: int, ascii: bool, over: str | None) -> Iterator[S
     for span in line.spans:
         # Characters without a width are rare: twice the room is enough for what people write.
         text = printable(span.text[: 2 * cells], ascii)
-        yield Segment(text, style_of(over or span.style))
+        yield Segment(text, style_of(span.style if span.style == "match" else over or span.style))
         cells -= len(text) if text.isascii() else Segment(text).cell_length
         if cells <= 0:
             return
