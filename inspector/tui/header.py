@@ -1,11 +1,13 @@
 """The header: which run, how it stands, where one is, and how much of it is known."""
 
+import os
+
 from rich.cells import cell_len
 
 from inspector.model.run import Run
 from inspector.tui.bars import Bar
 from inspector.tui.fetch import Progress
-from inspector.tui.line import Line, Span, plain
+from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.session import Session
 from inspector.tui.snapshots import Heading
 
@@ -13,11 +15,26 @@ from inspector.tui.snapshots import Heading
 def header(heading: Heading, width: int) -> Line:
     """The header in one line: what does not fit is cut from the run's name, never from the position."""
     right = "  ".join(part for part in _right(heading) if part) + " "
-    left = " " + "  ".join(part for part in _left(heading.facts.run) if part)
+    left = " " + "  ".join(part for part in _left(heading.facts.run, heading.facts.source.path) if part)
     room = width - cell_len(right) - 2
     if room < 12:
         return Line((Span(right.strip()),))
     return Line((Span(cut(left, room)), Span("  "), Span(right)))
+
+
+def trouble(run: Run) -> Line | None:
+    """Why the run failed, in one line; None where it did not."""
+    if run.error is None:
+        return Line((Span(" failed: the file does not record why", "failed"),)) if run.status == "failed" else None
+    error = run.error
+    parts = (
+        f"step {error.step}" if error.step is not None else "",
+        "/".join(error.where or ()),
+        error.type or "",
+        error.message or "the reason is not recorded",
+    )
+    text = ": ".join(part for part in parts if part)
+    return Line((Span(f" {text}", "failed"),), Opens("error", text))
 
 
 def cut(text: str, cells: int) -> str:
@@ -27,13 +44,13 @@ def cut(text: str, cells: int) -> str:
     return fit(text, cells)
 
 
-def _left(run: Run) -> list[str]:
-    names = [run.name or run.id or ""]
+def _left(run: Run, path: str) -> list[str]:
+    names = [run.name or run.id or os.path.basename(path.rstrip("/")) or path]
     if run.name and run.id and run.id != run.name:
         names.append(run.id)
     status = run.status + (f": {run.reason}" if run.reason else "")
     link = f"from {run.resumed_from.run}" if run.resumed_from else ""
-    return [run_status for run_status in (names[0], run.kind, status, *names[1:], link) if run_status]
+    return [names[0], run.kind, status, *names[1:], link]
 
 
 def _right(heading: Heading) -> list[str]:
@@ -77,3 +94,20 @@ class HeaderBar(Bar):
     def lines(self) -> tuple[Line, ...]:
         heading = self._session.heading()
         return (header(heading, self.size.width) if heading else plain(" opening …"),)
+
+
+class TroubleBar(Bar):
+    """The line below the header that tells why a run failed; not there when it did not."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="trouble")
+        self._session = session
+
+    def lines(self) -> tuple[Line, ...]:
+        facts = self._session.facts
+        line = trouble(facts.run) if facts else None
+        return (line,) if line else ()
+
+    def update(self) -> None:
+        super().update()
+        self.display = bool(self.lines())

@@ -170,9 +170,9 @@ class Rows(ScrollView, can_focus=True):
         if not height:
             return
         if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False)
+            self.scroll_to(y=self.cursor, animate=False, force=True)
         elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False)
+            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
         self._strips.clear()
@@ -201,7 +201,7 @@ class Rows(ScrollView, can_focus=True):
         """Move the cursor by screens, and the lines with it."""
         height = max(self.size.height - 1, 1)
         limit = max(len(self.lines) - self.size.height, 0)
-        self.scroll_to(y=max(min(self.scroll_offset.y + by * height, limit), 0), animate=False)
+        self.scroll_to(y=max(min(self.scroll_offset.y + by * height, limit), 0), animate=False, force=True)
         self.move(self.cursor + by * height)
 
     def action_first(self) -> None:

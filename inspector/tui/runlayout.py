@@ -7,7 +7,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from inspector.tui.bars import Bar, Footer
-from inspector.tui.header import HeaderBar
+from inspector.tui.header import HeaderBar, TroubleBar
 from inspector.tui.loader import Loader
 from inspector.tui.overview import OverviewBar
 from inspector.tui.prompt import Prompt
@@ -50,6 +50,7 @@ class RunLayout(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield HeaderBar(self.session)
+        yield TroubleBar(self.session)
         with Horizontal(id="body"):
             with Vertical(id="left"):
                 yield TitlesBar(self.timeline)

@@ -50,6 +50,8 @@ class Session:
         self.damage: dict[int, Problem] = {}
         self.name_width = 5
         """Cells of the longest name that was seen, nesting included."""
+        self.timed = False
+        """Whether any step that was seen has a time."""
         self._came_from = 0
         self._asked = step
         self._moved = False
@@ -123,6 +125,7 @@ class Session:
         self._rows.update(report.rows)
         widths = (cell_len(row.step.name[:WIDEST]) + INDENT * row.depth for row in report.rows.values())
         self.name_width = min(max(self.name_width, *widths), WIDEST)
+        self.timed = self.timed or any(row.since is not None or row.took is not None for row in report.rows.values())
         while len(self._rows) > KEPT:
             self._rows.popitem(last=False)
         return [self.row_of(seq) for seq in report.rows]

@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from inspector.model.run import StepStatus
+from inspector.model.run import StepKind, StepStatus
 from inspector.tui.bars import Bar
 from inspector.tui.draw import printable
 from inspector.tui.line import STEP_SIGNS, Line, Span, plain
@@ -20,6 +21,9 @@ from inspector.tui.times import Timed, duration
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 SINCE, KIND, SIGN = 6, 6, 6
+PATHS: tuple[StepKind, ...] = ("firing", "node")
+"""Kinds whose names are paths of nested actors or nodes."""
+
 NAME_STYLES: dict[StepStatus, str] = {
     "failed": "failed",
     "pending": "waiting",
@@ -33,22 +37,25 @@ class Columns(NamedTuple):
     """Widths of what is not the same everywhere, in cells."""
 
     number: int
+    since: int
     bar: int
     name: int
 
     @classmethod
-    def of(cls, width: int, last: int, name: int) -> "Columns":
-        """For a timeline of this width, a run of this length and names of that width."""
+    def of(cls, width: int, last: int, name: int, timed: bool = True) -> "Columns":
+        """For a timeline of this width, a run of this length and names of that width; `timed`: its steps have
+        times."""
         number = max(len(str(last)), 2)
-        bar = 1 if width < 64 else 4 if width < 100 else 8
-        fixed = number + 1 + SINCE + 1 + bar + 1 + KIND + 1 + SIGN + 1
-        return cls(number, bar, max(min((width - fixed) // 2, name), 8))
+        bar = 0 if not timed else 1 if width < 64 else 4 if width < 100 else 8
+        since = SINCE + 2 if timed else 0
+        fixed = number + 1 + since + bar + 1 + KIND + 1 + SIGN + 1
+        return cls(number, since, bar, max(min((width - fixed) // 2, name), 8))
 
 
 def titles(columns: Columns) -> Line:
     """The line above the rows."""
     text = (
-        f"{'#':>{columns.number}}  {'+t':>{SINCE}} {'':{columns.bar}} {'kind':{KIND}}"
+        f"{'#':>{columns.number}} {'+t ' if columns.since else '':>{columns.since}}{'':{columns.bar}} {'kind':{KIND}}"
         f" {'name':{columns.name}} {'status':{SIGN}} what happened"
     )
     return Line((Span(text, "dim"),))
@@ -59,9 +66,11 @@ def line(row: Row, columns: Columns, ascii: bool = False) -> Line:
     sign = Span("!", "problem") if row.damage else Span("*", "accent") if row.marked else Span(" ")
     number = Span(f"{row.seq:>{columns.number}}", "" if row.timed or not row.seq else "dim")
     if row.seq == 0:
-        return Line((number, sign, Span(" " * (SINCE + columns.bar + 2)), Span(" start  before the first step", "dim")))
+        return Line(
+            (number, sign, Span(" " * (columns.since + columns.bar)), Span(" start  before the first step", "dim"))
+        )
     if row.timed is None:
-        return Line((number, sign, Span(" " * (SINCE + columns.bar + 2)), Span(" …", "dim")))
+        return Line((number, sign, Span(" " * (columns.since + columns.bar)), Span(" …", "dim")))
     step = row.timed.step
     late = row.timed.since is not None and row.timed.since < 0
     style = NAME_STYLES.get(step.status, "")
@@ -72,15 +81,25 @@ def line(row: Row, columns: Columns, ascii: bool = False) -> Line:
         (
             number,
             sign,
-            Span(f" {duration(row.timed.since):>{SINCE}} ", "problem" if late else "dim"),
+            Span(f" {duration(row.timed.since):>{SINCE}} "[: columns.since], "problem" if late else "dim"),
             Span(bar(row.timed, row.longest, columns.bar), "dim" if row.timed.took_since else "bar"),
             Span(f" {step.kind:{KIND}} ", "dim"),
-            *_found(fit(name, columns.name), row.found, style),
+            *_found(_shown(name, columns.name, step.kind in PATHS), row.found, style),
             Span(f" {word.text:{SIGN}} ", word.style),
             *_damage(row),
             *_found(said, row.found, "failed" if step.status == "failed" and step.error else "dim" if late else ""),
         )
     )
+
+
+def _shown(name: str, width: int, path: bool) -> str:
+    """A name in exactly `width` cells. Of a path that is too long the end is kept: it tells more."""
+    if not path or "/" not in name or cell_len(name) <= width:
+        return fit(name, width)
+    end = name[-width + 1 :]
+    while cell_len(end) > width - 1:
+        end = end[1:]
+    return fit("…" + end, width)
 
 
 def bar(timed: Timed, longest: float, width: int) -> str:
@@ -142,7 +161,7 @@ class Timeline(Rows):
 
     def lay_out(self) -> bool:
         """Lay out the columns for the width and the length of the run; True when they changed."""
-        columns = Columns.of(self.size.width - 1, self.session.last, self.session.name_width)
+        columns = Columns.of(self.size.width - 1, self.session.last, self.session.name_width, self.session.timed)
         if isinstance(self.lines, TimelineLines) and self.lines.columns == columns:
             return False
         self.lines = TimelineLines(self.session, columns)

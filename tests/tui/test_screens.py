@@ -405,3 +405,15 @@ async def test_a_hidden_file_name_and_error_reach_the_screen_as_escapes(
         painted = "\n".join(texts(app))
         assert "\\u001b]0;owned" in painted
         assert "[/red] \\u009b2J \\u202e" in painted
+
+
+async def test_the_cursor_stays_in_sight_when_the_room_shrinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [fakes.a_step(seq, "node", f"step {seq}") for seq in range(1, 25)]
+    for runs in (OneRun(fakes.refund((), steps), "x"), OneRun(fakes.refund((), steps, status="failed"), "x")):
+        async with shown(monkeypatch, runs, (120, 30)) as (app, pilot, _):
+            timeline = run_screen(app).timeline
+            assert timeline.cursor in timeline.in_sight
+            await pilot.resize_terminal(120, 12)
+            await settle(pilot)
+            assert timeline.cursor in timeline.in_sight
+            assert any(line.startswith(">24") for line in texts(app))
