@@ -35,7 +35,6 @@ from typing import Any
 
 import msgspec
 
-import inspector
 from inspector.errors import InspectorError
 from inspector.formats import open_path
 from inspector.model.run import RawRecord, State
@@ -293,8 +292,8 @@ def _prepare() -> None:
     """Everything that a reader may import at all is imported before the watch begins."""
     if _prepared:
         return
-    for module in pkgutil.walk_packages(inspector.__path__, "inspector."):
-        if not module.name.startswith(("inspector.tui", "inspector.cli", "inspector.__main__")):
+    for package in map(importlib.import_module, ("inspector.formats", "inspector.model", "inspector.report")):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     for name in ("_strptime", "unicodedata", "stringprep", "traceback", "zoneinfo", "decimal", "fractions"):
         importlib.import_module(name)

@@ -85,7 +85,7 @@ def _decided(
 def _decisions(context: dict[str, Value], names: set[str | None], agent: str | None) -> Iterator[dict[str, Any]]:
     records = context.get("function_tool_approvals")
     for record in records if isinstance(records, list) else ():
-        if isinstance(record, dict) and record.get("tool_key") in names:
+        if isinstance(record, dict) and name_of(record.get("tool_key")) in names:
             owner = record.get("agent")
             owner_name = name_of(owner.get("name")) if isinstance(owner, dict) else None
             if owner_name in (None, agent) and isinstance(record.get("decision"), dict):
