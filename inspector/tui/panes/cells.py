@@ -1,8 +1,20 @@
-"""Texts of an exact width on the screen, in cells."""
+"""Values and texts on one line, and texts of an exact width on the screen, in cells."""
 
 from rich.cells import cell_len, set_cell_size
 
 from inspector.model.text import one_line
+from inspector.model.values import Number, Value, preview
+
+TEXT = 600
+"""Characters of a value on one line: what does not fit the pane can be scrolled to, up to here."""
+
+
+def brief(value: Value) -> str:
+    """A value on one line: a text in quotes, so that `"1"` is not `1` and an empty one is seen; a number as
+    it was written."""
+    if isinstance(value, str):
+        return f'"{preview(value, TEXT)}"'
+    return value.text[:TEXT] if isinstance(value, Number) else preview(value, TEXT)
 
 
 def fit(text: str, cells: int) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from inspector.model.run import Call, Message
 from inspector.model.values import Value, preview, to_json
 from inspector.tui.line import Line, Opens, Span, plain
-from inspector.tui.panes.cells import counted, fit
+from inspector.tui.panes.cells import TEXT, brief, counted, fit
 from inspector.tui.panes.flow import Flow
 from inspector.tui.panes.parts import Blocks, Each, Fixed, Part, Row, Stack, note, shallow
 from inspector.tui.session import StateSnapshot
@@ -20,7 +20,6 @@ NEWEST = 400
 """Messages that are shown with their texts."""
 ROWS, ALL_ROWS = 6, 400
 """Rows of a text, and of one that is unfolded; Enter shows it whole."""
-TEXT = 600
 ROLE = 10
 NUMBER = 6
 
@@ -156,7 +155,7 @@ def _full(look: _Look, at: int, message: Message) -> list[Row]:
 
 def _call_span(call: Call) -> Span:
     label = "  ".join(filter(None, (call.name, call.call_id)))
-    return Span(f"→ {label}  {preview(call.arguments, TEXT)}", "accent")
+    return Span(f"→ {label}  {brief(call.arguments)}", "accent")
 
 
 def _call(at: int, call: Call) -> Opens:

@@ -7,9 +7,8 @@ from itertools import groupby
 
 from inspector.model.run import Pending, PendingKind, PendingStatus
 from inspector.model.text import one_line
-from inspector.model.values import preview
 from inspector.tui.line import PENDING_SIGNS, Line, Opens, Span, plain
-from inspector.tui.panes.cells import column, fit
+from inspector.tui.panes.cells import brief, column, fit
 from inspector.tui.panes.flow import Flow
 from inspector.tui.panes.parts import Blocks, Fixed, Part, Stack, note, shallow
 from inspector.tui.panes.signs import PENDING
@@ -21,7 +20,6 @@ SAMPLE = 200
 INDENT = 3
 NOTE_ROWS = 6
 """Rows of a note; Enter shows all of it."""
-TEXT = 600
 
 MEANINGS: dict[PendingStatus, str] = {
     "waiting": "waits for somebody's answer",
@@ -103,7 +101,7 @@ def _entry(at: int, entry: Pending, *, width: int, id_width: int, name_width: in
         spans.append(Span(fit(entry.call_id or "", id_width) + "  ", "dim"))
     spans.append(Span(fit(entry.name, name_width) + "  ", "accent"))
     if entry.arguments is not None or entry.kind == "tool":
-        spans.append(Span(preview(entry.arguments, TEXT)))
+        spans.append(Span(brief(entry.arguments)))
     return [Line(tuple(spans), whole), *(_detail(name, text, entry, whole) for name, text in _details(entry, width))]
 
 
@@ -133,5 +131,5 @@ def _detail(name: str, text: str, entry: Pending, whole: Opens) -> Line:
         return Line((indent, Span(text, PENDING_SIGNS[entry.status].style)), whole)
     if name == "result":
         opens = Opens(f"result of {whole.title}", entry.result)
-        return Line((indent, Span("→ ", "done"), Span(preview(entry.result, TEXT))), opens)
+        return Line((indent, Span("→ ", "done"), Span(brief(entry.result))), opens)
     return Line((indent, Span(text, "dim")), whole)

@@ -5,9 +5,9 @@ from functools import partial
 from typing import NamedTuple
 
 from inspector.model.run import Queue
-from inspector.model.values import Value, preview
+from inspector.model.values import Value
 from inspector.tui.line import Line, Opens, Span, plain
-from inspector.tui.panes.cells import column, counted, fit
+from inspector.tui.panes.cells import brief, column, counted, fit
 from inspector.tui.panes.moves import QueueRow, queue_rows
 from inspector.tui.panes.parts import Each, Fixed, Part, Row, Stack, note
 from inspector.tui.panes.tree import fold_sign
@@ -16,7 +16,6 @@ from inspector.tui.session import StateSnapshot
 MANY = 50
 """A queue with more tokens shows only its ends at first."""
 ENDS = 10
-TEXT = 600
 BAR = 20
 EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -145,6 +144,6 @@ def _token(at: int, token: Value, *, first: int | None, new: int, sign: str, tit
     spans = (
         Span(sign if marked else "  ", style),
         Span(f"{number:>6}  ", "dim"),
-        Span(preview(token, TEXT), style),
+        Span(brief(token), style),
     )
     return Line(spans, Opens(where, token))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from inspector.model.values import Value, equal, preview, to_json
 from inspector.tui.line import Line, Opens, Span
+from inspector.tui.panes.cells import brief
 from inspector.tui.panes.parts import Row
 
 Name = str | int
@@ -22,8 +23,6 @@ OPEN_DEPTH = 2
 OPEN_SIZE = 50
 """Larger containers, and what is in them, are closed at first."""
 INDENT = 2
-ROW_TEXT = 600
-"""Characters of a preview at most: what does not fit the pane can be scrolled to, up to here."""
 
 
 class Missing:
@@ -288,15 +287,8 @@ def _content(value: Value, opened: bool, style: str) -> list[Span]:
         size = f"{{{len(value)}}}" if isinstance(value, dict) else f"[{len(value)}]"
         if opened or not value:
             return [Span(size, "dim")]
-        return [Span(f"{size} ", "dim"), Span(preview(value, ROW_TEXT), style)]
-    return [Span(leaf(value), style)]
-
-
-def leaf(value: Value) -> str:
-    """A plain value on one line, texts in quotes so that `"1"` is not `1`."""
-    if isinstance(value, str):
-        return f'"{preview(value, ROW_TEXT)}"'
-    return preview(value, ROW_TEXT)
+        return [Span(f"{size} ", "dim"), Span(brief(value), style)]
+    return [Span(brief(value), style)]
 
 
 def label(name: Name) -> str:

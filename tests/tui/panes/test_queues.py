@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspector.model.run import Consumed, Produced, Queue, State, Step
+from inspector.model.values import Number
 from inspector.tui.panes import queues
 from inspector.tui.panes.queues import ENDS, MANY, bar_of
 from tests.tui.panes.snapshots import fold_at, opened, shown, snapshot
@@ -32,8 +33,8 @@ def test_what_the_step_took_and_put_is_marked() -> None:
         "-         2",
         "       0  3",
         "▾ b.Out → c.In       2 █████████████ +1",
-        "       0  x",
-        "+      1  y",
+        '       0  "x"',
+        '+      1  "y"',
     ]
 
 
@@ -55,7 +56,7 @@ def test_contents_that_are_not_known_are_said_to_be() -> None:
     step = firing("x", {"s": 3}, {"l": 1})
     lines = shown(queues.lines(snapshot(queues=after, step_record=step), 80))
     assert lines[0] == "3 queues, 13 tokens, 1 queue of unknown size; this step took 3 and put 1"
-    assert lines[2:4] == ["        only the last token is recorded", "+      8  z"]
+    assert lines[2:4] == ["        only the last token is recorded", '+      8  "z"']
     assert "-       3 tokens taken, not recorded" in lines
     assert "        the size is recorded, the tokens are not" in lines
     assert lines[-2].split() == ["u", "?"]
@@ -78,7 +79,7 @@ def test_a_queue_that_the_step_emptied_and_removed_is_still_shown() -> None:
     before = State(step=4, queues=(full("send", "a", "b"),))
     lines = shown(queues.lines(snapshot(before=before, queues=()), 80))
     assert lines[1].split() == ["▾", "send", "0", "-2", "gone"]
-    assert lines[2:] == ["-         a", "-         b"]
+    assert lines[2:] == ['-         "a"', '-         "b"']
 
 
 def test_two_queues_of_one_id_fold_alone() -> None:
@@ -123,6 +124,11 @@ def test_up_to_many_tokens_all_are_shown() -> None:
 def test_a_token_opens_whole() -> None:
     token = {"text": "x" * 5000}
     assert opened(queues.lines(snapshot(queues=(full("q", token),)), 80), "text") == token
+
+
+def test_texts_are_not_numbers() -> None:
+    lines = shown(queues.lines(snapshot(queues=(full("q", "1", 1, "", Number("1e999")),)), 80))
+    assert [line[10:] for line in lines[2:]] == ['"1"', "1", '""', "1e999"]
 
 
 def test_what_is_not_recorded_is_not_nothing() -> None:
