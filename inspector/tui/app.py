@@ -140,6 +140,8 @@ def run_app(
         os.environ.setdefault("NO_COLOR", "1")
     if path != "-" and not os.path.lexists(path):
         raise UnreadableError(path, "there is no such file or folder")
+    if path == "-":
+        _keys_from_terminal()
     app = Inspector(path, run=run, step=step, format=format, follow=follow, ascii=ascii or not unicode_locale())
     app.run(mouse=mouse)
     if app.defect is not None:
@@ -147,6 +149,17 @@ def run_app(
     if app.error is not None:
         raise app.error
     return app.return_code or 0
+
+
+def _keys_from_terminal() -> None:
+    """Leave what is piped in to `sys.stdin`, and have keys come from the terminal."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError as error:
+        raise UsageError("-", f"there is no terminal to read keys from: {error.strerror}") from error
+    sys.stdin = os.fdopen(os.dup(0))
+    os.dup2(terminal, 0)
+    os.close(terminal)
 
 
 def unicode_locale() -> bool:

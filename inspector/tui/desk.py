@@ -115,7 +115,7 @@ class Desk:
     def palette(self) -> None:
         """Let choose from what the keys of where one is do, and do it."""
         below = self.app.screen
-        choices = [key for key in keys.of(*self.places()) if key.where in ("run", "runs", "app")]
+        choices = [key for key in keys.of(*self.places()) if key.where != "rows" and "{" not in key.action]
 
         def do(line: Line | None) -> None:
             if line and line.opens:

@@ -48,8 +48,8 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self._main)
-        os.close(self._side)
+        if self._main >= 0:
+            self.hang_up()
 
     def type(self, keys: str) -> None:
         os.write(self._main, keys.encode())
@@ -95,6 +95,12 @@ class Terminal:
         self.quiet(0.05)
         assert self.process.returncode is not None
         return self.process.returncode
+
+    def hang_up(self) -> None:
+        """Close the terminal."""
+        os.close(self._main)
+        os.close(self._side)
+        self._main = self._side = -1
 
     def is_stopped(self) -> bool:
         """Whether the process sleeps in the shell's background."""

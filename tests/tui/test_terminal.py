@@ -148,6 +148,34 @@ def test_control_z_goes_to_the_shell_and_comes_back() -> None:
         assert terminal.restored()
 
 
+def test_a_step_costs_a_slow_link_little() -> None:
+    with Terminal(EXAMPLE) as terminal:
+        terminal.until("/15")
+        terminal.quiet()
+        for key in "kkjhl":
+            terminal.clear()
+            terminal.type(key)
+            terminal.quiet()
+            assert len(terminal.seen) < 700, "two rows, the position, and where one is in the strip"
+
+
+def test_what_is_piped_in_is_shown_and_keys_come_from_the_terminal() -> None:
+    program = f"import os, sys\nos.dup2(os.open({EXAMPLE!r}, os.O_RDONLY), 0)\nfrom inspector.cli import main\nmain()\n"
+    with Terminal("-", program=program) as terminal:
+        terminal.until("/15")
+        terminal.type("k")
+        terminal.until("14/15")
+        assert terminal.leave("q") == 0
+        assert terminal.restored()
+
+
+def test_it_ends_when_the_terminal_goes_away() -> None:
+    with Terminal(EXAMPLE) as terminal:
+        terminal.until("/15")
+        terminal.hang_up()
+        assert terminal.process.wait(20) != 0
+
+
 def test_the_mouse_is_taken_when_asked_for() -> None:
     with Terminal(EXAMPLE, "--mouse", TERM="linux") as terminal:
         terminal.until("/15")
