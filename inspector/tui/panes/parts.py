@@ -29,7 +29,8 @@ class Part(Protocol):
 
     def __len__(self) -> int: ...
 
-    def row(self, index: int) -> Row: ...
+    def row(self, index: int) -> Row:
+        """Row number `index`, from 0."""
 
 
 class Fixed:

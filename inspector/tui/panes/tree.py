@@ -6,102 +6,21 @@ is open, not what is there.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Hashable, Sequence, Set
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from inspector.model.values import Value, equal, preview, to_json
 from inspector.tui.line import Line, Opens, Span
+from inspector.tui.panes.branch import MISSING, Branch, Child, Missing, Name, Path
 from inspector.tui.panes.cells import brief
 from inspector.tui.panes.parts import Row
-
-Name = str | int
-Path = tuple[Name, ...]
 
 OPEN_DEPTH = 2
 """Containers above this depth are open at first."""
 OPEN_SIZE = 50
 """Larger containers, and what is in them, are closed at first."""
 INDENT = 2
-
-
-class Missing:
-    """The value of what is not there."""
-
-
-MISSING = Missing()
-
-
-class Child(NamedTuple):
-    """A row's content. `before` is what stood there before the step, MISSING where nothing did; `value` is
-    MISSING for what the step removed."""
-
-    name: Name
-    value: Any
-    before: Any
-
-
-class Branch:
-    """An open container: its children by number, those that the step removed behind the others."""
-
-    def __init__(self, parent: "Branch | None", at: int, name: Name, value: Any, before: Any, depth: int) -> None:
-        self.parent, self.at, self.name, self.depth = parent, at, name, depth
-        self._value, self._before = value, before
-        self._names: list[str] | None = list(value) if isinstance(value, dict) else None
-        self._gone = self._removed()
-
-    def _removed(self) -> Sequence[Name]:
-        value, before = self._value, self._before
-        if before is value:
-            return ()
-        if isinstance(value, dict) and isinstance(before, dict):
-            return [name for name in before if name not in value]
-        if isinstance(value, list) and isinstance(before, list):
-            return range(len(value), len(before))
-        return ()
-
-    def __len__(self) -> int:
-        return len(self._value) + len(self._gone)
-
-    def child(self, at: int) -> Child:
-        """Child number `at`."""
-        here = len(self._value)
-        if at >= here:
-            name = self._gone[at - here]
-            return Child(name, MISSING, self._before[name])
-        name = at if self._names is None else self._names[at]
-        return Child(name, self._value[name], self._before_of(name))
-
-    def _before_of(self, name: Name) -> Any:
-        before = self._before
-        if self._value is before:
-            return self._value[name]
-        if isinstance(before, dict) and isinstance(self._value, dict):
-            return before.get(name, MISSING)
-        if isinstance(before, list) and isinstance(self._value, list) and isinstance(name, int):
-            return before[name] if name < len(before) else MISSING
-        return MISSING
-
-    def number(self, name: Name) -> int | None:
-        """The number of the child of that name, None where there is none."""
-        if self._names is None:
-            return name if isinstance(name, int) and 0 <= name < len(self._value) else None
-        return self._names.index(name) if name in self._value and isinstance(name, str) else None
-
-    def path(self) -> Path:
-        """The names from the root to this container; () for the root."""
-        return self._up(lambda branch: branch.name)
-
-    def order(self) -> tuple[int, ...]:
-        """The same by the children's numbers: compares in the order of the rows."""
-        return self._up(lambda branch: branch.at)
-
-    def _up(self, of: Callable[["Branch"], Any]) -> tuple[Any, ...]:
-        found, branch = [], self
-        while branch.parent is not None:
-            found.append(of(branch))
-            branch = branch.parent
-        return tuple(reversed(found))
 
 
 class Stretch(NamedTuple):

@@ -6,8 +6,9 @@ from typing import Any, overload
 
 from inspector.model.values import Number, Value
 from inspector.tui.line import Line, Span
+from inspector.tui.panes.branch import Path
 from inspector.tui.panes.cells import counted
-from inspector.tui.panes.tree import Fold, Path, Tree, open_at_first
+from inspector.tui.panes.tree import Fold, Tree, open_at_first
 
 MOST_HITS = 10_000
 BATCH = 2_000

@@ -7,9 +7,10 @@ from typing import Any
 from inspector.model.run import Actor, State
 from inspector.model.values import Value
 from inspector.tui.line import plain
+from inspector.tui.panes.branch import MISSING
 from inspector.tui.panes.cells import counted
 from inspector.tui.panes.parts import Fixed, Part, Stack, note
-from inspector.tui.panes.tree import MISSING, Tree
+from inspector.tui.panes.tree import Tree
 from inspector.tui.session import StateSnapshot
 
 
