@@ -16,6 +16,7 @@ from inspector.formats.jsontext import Place, parse
 from inspector.formats.readers.wfpy.journal import Text
 from inspector.formats.readers.wfpy.network import Network, Path
 from inspector.formats.readers.wfpy.tokens import Store, elements
+from inspector.formats.readers.wfpy.typed import PICKLE, typed
 from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import Value
@@ -62,7 +63,7 @@ class Checkpoint:
     def __init__(self, file: File) -> None:
         self.label = file.label
         self._document = Document(file)
-        self.problems: list[Problem] = self._document.problems
+        self.problems: list[Problem] = []
         self.version = self._document.get("version")
         self.exact = True
         """Whether `plan` holds texts as wfpy wrote them; otherwise they are clean."""
@@ -72,6 +73,7 @@ class Checkpoint:
         self.queues: list[SavedQueue] = []
         self.actors: list[SavedActor] = []
         self._walk(plan)
+        self.problems = [*self._document.problems, *self.pickles()]
         self.unsaved = {str(reason).split(": ", 1)[0]: reason for reason in self.reasons}
 
     def field(self, name: str) -> Value:
@@ -143,6 +145,20 @@ class Checkpoint:
             return None
         found = elements(_text(control["loopSource"]))
         return None if found is None else [store.of_text(item) for item in found]
+
+    def pickles(self) -> list[Problem]:
+        """What its pickles would call."""
+        found: list[Problem] = []
+        if PICKLE not in self._document.raw("plan"):
+            return found
+        for queue in self.queues:
+            for index, token in enumerate(queue.tokens):
+                typed(self.clean(token), found, f"{self.label} {'/'.join((*queue.scope, queue.id))}[{index}]")
+        for actor in self.actors:
+            for part in ("state", "control", "pending", "chatHistory"):
+                where = f"{self.label} {'/'.join((*actor.scope, actor.name))}"
+                typed(self.clean(actor.entry.get(part)), found, where)
+        return found
 
     def clean(self, value: Any) -> Value:
         """A value inside of `actors`, clean, with wfpy's tags."""

@@ -9,7 +9,7 @@ are; in full only when somebody looks.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import msgspec
 
@@ -114,6 +114,10 @@ class Problems(list[Problem]):
     def extend(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
             self.append(problem)
+
+    def __iadd__(self, problems: Iterable[Problem]) -> Self:  # type: ignore[override, misc]
+        self.extend(problems)
+        return self
 
 
 class Journal:

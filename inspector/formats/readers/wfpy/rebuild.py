@@ -19,6 +19,7 @@ from inspector.formats.readers.wfpy.replay import Replay
 from inspector.formats.readers.wfpy.schedule import Schedule
 from inspector.formats.readers.wfpy.tokens import Store
 from inspector.formats.readers.wfpy.trace import Trace
+from inspector.formats.readers.wfpy.typed import PICKLE, typed
 from inspector.model.run import Problem, Severity
 from inspector.model.values import Value
 
@@ -214,6 +215,8 @@ class Rebuilt:
         return entry.seq if entry is not None and entry.seq is not None else step
 
     def _take_in(self, number: int, line: bytes) -> None:
+        if PICKLE in line:
+            typed(self.journal.value(number), self.problems, str(self.journal.place(number)))
         if number in self.journal.broken:
             self._damaged = True
             self.replay.lost()
@@ -229,7 +232,7 @@ class Rebuilt:
                 self.replay.take_in(at, entry)
             except TooLarge as error:
                 self._note("error", at, f"{error}: left out")
-            if self.schedule is not None and not self.replay.waiting:
+            if self.schedule is not None and self.seq >= self.schedule.due and not self.replay.waiting:
                 self.schedule.reached(self.seq)
 
     def _number(self, number: int, entry: Entry) -> None:

@@ -123,10 +123,12 @@ class Replay(Flow):
 
     def _produce(self, actor: Actor, number: int, entry: Entry) -> None:
         ref = number << 32
+        groups = entry.produced or []
         seen: dict[str, int] = {}
-        for queue_id, tokens in entry.produced or ():
-            occurrence = seen[queue_id] = seen.get(queue_id, -1) + 1
-            queue = actor.queue(queue_id, occurrence)
+        for queue_id, tokens in groups:
+            if len(groups) > 1:
+                seen[queue_id] = seen.get(queue_id, -1) + 1
+            queue = actor.queue(queue_id, seen.get(queue_id, 0) if seen else 0)
             for token in tokens:
                 self.put(queue, ref, self.step, bytes(memoryview(token)))
                 ref += 1

@@ -5,6 +5,7 @@ only when nothing else is in flight, so it began right behind the step before it
 then are exact.
 """
 
+import sys
 from collections.abc import Sequence
 
 from inspector.formats.readers.wfpy.network import Actor, Queue
@@ -14,7 +15,8 @@ from inspector.formats.readers.wfpy.trace import Trace
 
 class Schedule:
     """`firings` has, per actor without lines of its own, behind which step each firing began and was over, and
-    its number; `open` where one began that never was over. `steps` has the trace's number of each firing."""
+    its number; `open` where one began that never was over. `steps` has the trace's number of each firing. The
+    trace's next step stands behind the journal's entry `due`."""
 
     def __init__(
         self, trace: Trace | None, replay: Replay, places: Sequence[Queue | None], unfinished: Sequence[str]
@@ -28,14 +30,19 @@ class Schedule:
         self.open: dict[str, int] = {}
         for step in self._steps:
             self.steps[step.actor_instance_name, step.actor_fire_count] = step.step
+        self.due = self._due()
 
     def reached(self, seq: int) -> None:
         """The journal's entries up to `seq` are done, and none waits."""
-        steps = self._steps
-        while self._next < len(steps) and (steps[self._next].journal_seq or 0) <= seq:
+        while self.due <= seq:
             self._done(self._next)
             self._next += 1
+            self.due = self._due()
             self._begin(seq)
+
+    def _due(self) -> int:
+        seq = self._steps[self._next].journal_seq if self._next < len(self._steps) else None
+        return sys.maxsize if seq is None else seq
 
     def begin(self) -> None:
         """Before the first entry."""

@@ -71,7 +71,7 @@ class Store:
         place = Place("") if ref & ELSEWHERE or not self._journal else self._journal.place(ref >> 32)
         problems = [] if ref & ELSEWHERE or not self._journal else self._journal.problems
         try:
-            return typed(parse(text, place, problems))
+            return typed(parse(text, place, problems), problems, str(place))
         except Damaged as damage:
             return unknown(str(damage))
 
