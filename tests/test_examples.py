@@ -45,3 +45,14 @@ def test_the_network_has_queues_to_look_at() -> None:
     assert last is not None
     assert sum(bool(queue.size) for queue in last.queues or ()) >= 3
     assert run.problems() == []
+
+
+def test_the_rig_run_waits_for_its_tools() -> None:
+    assert (FOLDER / "rig-pending.json").read_text(encoding="utf-8") == program("make_rig").written()
+    run = open_path(str(FOLDER / "rig-pending.json")).open()
+    state = run.state(len(run))
+    assert state is not None
+    assert (len(run), run.run().status, run.run().reason) == (4, "suspended", "tools")
+    assert [row.status for row in state.pending or ()] == ["ready", "ready", "answered"]
+    assert run.resume().possible
+    assert run.problems() == []

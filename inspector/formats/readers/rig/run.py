@@ -173,7 +173,8 @@ class RigRun:
         """The fields of the run that stand for themselves: counters, limits, what a later rig adds."""
         document = self._document
         names = [name for name in document.names if name not in ELSEWHERE and document.size(name) <= VALUE_LIMIT]
-        return {name: document.get(name) for name in names} | self._standing.values
+        shown = {name: document.get(name) for name in names}
+        return {name: value for name, value in shown.items() if value is not None} | self._standing.values
 
     def raw(self, step: int) -> RawRecord | None:
         begin, end = self._conversation.span(step)
