@@ -1,4 +1,5 @@
-"""Makes rig-pending.json (`python examples/make_rig.py`): a run as rig 0.42 saves it, stopped inside a batch of three tool calls.
+"""Makes rig-pending.json (`python examples/make_rig.py`): a run as rig 0.42 saves it, stopped inside a batch of
+three tool calls.
 
 A gardening agent has looked at the forecast. Now it asks for a soil reading, for water, and for a pump to
 be switched on; somebody has answered the last of the three with a refusal, and the others wait to run.
