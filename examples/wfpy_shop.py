@@ -1,5 +1,6 @@
 """A cake shop as a wfpy workflow: an order goes to the bakery (a workflow of its own) and to the books, side
-by side; two boxes with their bills make a tour, and the tour is driven stop by stop, in a loop. While BRIDGE is `up`, the van does not get to the harbour.
+by side; two boxes with their bills make a tour, and the tour is driven stop by stop, in a loop. While BRIDGE
+is `up`, the van does not get to the harbour.
 
     pip install wfpy==1.1.0
     runinspect examples/wfpy-failed
@@ -36,7 +37,7 @@ class Counter:
 class Mixer:
     """Mixes a dough for each cake of an order, one a firing."""
 
-    _left: list = []
+    _left: tuple = ()
 
     class Ports:
         Order = Port[dict](direction="in")
@@ -45,13 +46,16 @@ class Mixer:
     @action(consumes={"Order": 1}, produces={"Dough": 1})
     @guard(lambda self, order: not self._left)
     def begin(self, order):
-        self._left = [(order["cake"], number, order["count"]) for number in range(1, order["count"] + 1)]
-        return self._left.pop(0)
+        first, *rest = ((order["cake"], number, order["count"]) for number in range(1, order["count"] + 1))
+        self._left = tuple(rest)
+        return first
 
     @action(consumes={}, produces={"Dough": 1})
     @guard(lambda self: bool(self._left))
     def more(self):
-        return self._left.pop(0)
+        first, *rest = self._left
+        self._left = tuple(rest)
+        return first
 
 
 @task
@@ -59,7 +63,7 @@ class Oven:
     """Bakes, and hands out a box when an order is complete."""
 
     heat: int = 0
-    _done: list = []
+    _done: tuple = ()
 
     class Ports:
         Dough = Port[tuple](direction="in")
@@ -69,12 +73,12 @@ class Oven:
     @guard(lambda self, dough: dough[1] < dough[2])
     def bake(self, dough):
         self.heat = min(self.heat + 60, 220)
-        self._done.append(f"{dough[0]} {dough[1]}")
+        self._done = (*self._done, f"{dough[0]} {dough[1]}")
 
     @action(consumes={"Dough": 1}, produces={"Box": 1})
     @guard(lambda self, dough: dough[1] == dough[2])
     def last(self, dough):
-        box, self._done = [*self._done, f"{dough[0]} {dough[1]}"], []
+        box, self._done = [*self._done, f"{dough[0]} {dough[1]}"], ()
         return {"Box": box}
 
 
@@ -91,7 +95,7 @@ def bakery():
 class Books:
     """Writes the bill, and remembers which cakes were sold."""
 
-    sold: set = set()
+    sold: frozenset = frozenset()
 
     class Ports:
         Order = Port[dict](direction="in")
