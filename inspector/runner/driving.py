@@ -20,7 +20,7 @@ from inspector.model.run import RunLink
 from inspector.model.values import Value
 from inspector.runner import ending, hookchain, modelstep, toolstep
 from inspector.runner import hooks as hooking
-from inspector.runner.claims import Claims
+from inspector.runner.claims import Claims, Owned
 from inspector.runner.data import Finished
 from inspector.runner.drive import Control, drive
 from inspector.runner.effects import (
@@ -33,6 +33,7 @@ from inspector.runner.effects import (
     ResolveCall,
     Stop,
 )
+from inspector.runner.errors import ResumeRefused
 from inspector.runner.hooks import RunStart
 from inspector.runner.items import Final
 from inspector.runner.leg import Emit, Leg
@@ -250,7 +251,10 @@ async def _journaled(
 ) -> RunResult:
     """Open the journal, claim the run while it is driven, and drive it."""
     claims = driving._claims or Claims() if trace is not None else None
-    holder = claims.take(run_id) if claims is not None else None
+    try:
+        holder = claims.take(run_id) if claims is not None else None
+    except Owned as owned:
+        raise ResumeRefused(run_id, "owned", str(owned)) from owned
     opened: TraceFile | None = None
     try:
         opened = TraceFile(trace) if trace is not None else None

@@ -177,7 +177,7 @@ class Leg:
                 break
             chain = link
         for message in request.messages[len(self._chain) :]:
-            chain = view.digest([chain, msgspec.to_builtins(message, enc_hook=_kept)])
+            chain = view.text_digest(f'["{chain}",{to_json(message)}]')
             self._chain.append((message, chain))
         return view.digest(
             {
@@ -200,10 +200,6 @@ class Leg:
                 whole = Snapshot({name: tool for name, tool in whole.tools.items() if name in names})
             self.snapshot = whole
         return self.snapshot
-
-
-def _kept(value: object) -> object:
-    return value
 
 
 def run_error(error: BaseException, kind: str | None = None) -> RunError:

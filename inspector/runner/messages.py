@@ -25,6 +25,15 @@ ErrorKind = Literal[
 ]
 
 
+def sound(text: str) -> str:
+    """`text` as something that UTF-8 can hold: a half of a surrogate pair becomes a replacement character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type"):
     """The base of what stands in a message."""
 
@@ -113,7 +122,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
         if isinstance(text, cls):
             return text
         if isinstance(text, str):
-            return cls("user", (Text(text),))
+            return cls("user", (Text(sound(text)),))
         return cls("user", (text,) if isinstance(text, Part) else tuple(text))  # type: ignore[arg-type]
 
     @property

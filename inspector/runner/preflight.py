@@ -128,7 +128,9 @@ def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
         assert isinstance(call, Call)
         found.runs.append(Work(call.name, "tools", call.call_id, "was not on offer; the hooks, or you, decide"))
     if isinstance(phase, Preparing) or (isinstance(phase, Executing) and not _open(data)):
-        found.runs.append(Work("model", "model"))
+        lost = "the usage of an abandoned stream was still to come, and is not counted"
+        note = lost if isinstance(phase, Preparing) and phase.owed else None
+        found.runs.append(Work("model", "model", None, note))
 
 
 def _open(data: RunData) -> list[Slot]:

@@ -22,6 +22,11 @@ from inspector.runner.machine import AgentRun
 _decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number)
 
 
+def decode(text: str) -> Value:
+    """JSON text as values, each number as it is written. Raises ValueError."""
+    return _decoder.decode(text)
+
+
 class Restored(msgspec.Struct, kw_only=True):
     """A run that was saved. `id` tells it from others on this host: a copy of a file has the same one;
     `status` is how its file says that it ended, None where it does not; `step` its last whole step."""
@@ -58,7 +63,7 @@ def load(path: str, step: int | None = None) -> Restored:
         raise UnreadableError(path, error.strerror or "cannot be read") from error
     try:
         if data.lstrip()[:10] == b'{"record":':
-            return _trace(path, data, step)
+            return read_trace(path, data, step)
         return _document(path, data, step)
     except (ResumeRefused, UnreadableError):
         raise
@@ -102,7 +107,8 @@ def _steps(run: AgentRun) -> int:
     return calls + batches
 
 
-def _trace(path: str, data: bytes, step: int | None) -> Restored:
+def read_trace(path: str, data: bytes, step: int | None) -> Restored:
+    """The run in the records of a trace. Raises UnreadableError, and ResumeRefused."""
     lines = [line for line in data.split(b"\n") if line.strip()]
     header = _header(path, lines[0])
     base = 0

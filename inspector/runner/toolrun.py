@@ -5,7 +5,7 @@ import contextvars
 from typing import Any
 
 from inspector.runner.effects import ToRun
-from inspector.runner.messages import ErrorKind
+from inspector.runner.messages import ErrorKind, sound
 from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext, ToolError, ToolRefused
 
 _KINDS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
@@ -47,14 +47,14 @@ async def came(tool: AnyTool, arguments: Any, context: ToolContext) -> Came:
     except NeedsInput:
         raise
     except ToolRefused as refused:
-        return Came(str(refused), "refused")
+        return Came(sound(str(refused)), "refused")
     except ToolError as error:
-        return Came(str(error), "error", error.kind)
+        return Came(sound(str(error)), "error", error.kind)
     except TimeoutError as error:
         words = str(error) or f"no answer within {tool.timeout} s; it may still happen"
         return Came(words, "error", "timeout")
     except Exception as error:
         kind: ErrorKind = next((kind for known, kind in _KINDS if isinstance(error, known)), "other")
-        return Came(f"{type(error).__name__}: {error}", "error", kind)
+        return Came(sound(f"{type(error).__name__}: {error}"), "error", kind)
     finally:
         current.reset(mark)

@@ -9,6 +9,7 @@ runs in a thread. What a tool raises is told to the model; it never ends the run
 
 import asyncio
 import inspect
+import json
 import re
 import typing
 from collections.abc import Awaitable, Callable
@@ -19,9 +20,9 @@ import msgspec
 
 from inspector.model import digest as digests
 from inspector.model import run as neutral
-from inspector.model.values import Value, to_json
+from inspector.model.values import Number, Value, decimal, integer, to_json, transform
 from inspector.runner.effects import ToRun
-from inspector.runner.messages import ErrorKind, Json, Media, Outcome, Text, shown
+from inspector.runner.messages import ErrorKind, Json, Media, Outcome, Text, shown, sound
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,6 +30,7 @@ Idempotency = Literal["supported", "unsupported", "unknown"]
 Approval = bool | Callable[[ToRun], bool | Awaitable[bool]]
 
 
+_decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -167,18 +169,20 @@ def as_came(value: object) -> Came:
 def plain(value: object) -> Value:
     """A value that can be saved and told to a model. Raises ToolError."""
     if value is None or isinstance(value, str):
-        return value or ""
+        return sound(value or "")
     try:
-        return msgspec.to_builtins(value, enc_hook=_builtin, str_keys=True)
-    except (TypeError, ValueError) as error:
+        text = json.dumps(msgspec.to_builtins(value, enc_hook=_builtin, str_keys=True))
+        found: Value = _decoder.decode(text)
+    except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"returned what cannot be told to a model: {error}") from error
+    if "\\ud" in text:
+        found = transform(found, lambda leaf: sound(leaf) if isinstance(leaf, str) else leaf, sound)
+    return found
 
 
 def _builtin(value: object) -> object:
-    from inspector.model.values import Number
-
     if isinstance(value, Number):
-        return msgspec.Raw(value.text.encode())
+        return float(value.text)
     raise TypeError(type(value).__name__)
 
 

@@ -18,7 +18,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
-from inspector.model.values import Number, Value, decimal, integer, to_json
+from inspector.model.values import Number, Value, decimal, integer, to_json, transform
 from inspector.runner.messages import (
     AnyPart,
     Call,
@@ -30,6 +30,7 @@ from inspector.runner.messages import (
     Text,
     Usage,
     shown,
+    sound,
 )
 from inspector.runner.models import Delta, ModelRequest
 
@@ -198,7 +199,7 @@ def usage(found: RequestUsage) -> Usage | None:
 
 def _part(part: Any) -> AnyPart:
     if isinstance(part, theirs.TextPart):
-        return Text(part.content, _kept(part) or None)
+        return Text(sound(part.content), _kept(part) or None)
     if isinstance(part, theirs.ToolCallPart):
         kept = _kept(part)
         if part.id is not None:
@@ -222,9 +223,14 @@ def arguments(given: str | dict[str, Any] | None) -> Value:
     if not given.strip():
         return {}
     try:
-        return _decoder.decode(given)
+        found = _decoder.decode(given)
     except (ValueError, RecursionError):
-        return given
+        return sound(given)
+    return (
+        transform(found, lambda leaf: sound(leaf) if isinstance(leaf, str) else leaf, sound)
+        if "\\ud" in given
+        else found
+    )
 
 
 class Pieces:

@@ -1,5 +1,6 @@
 """An agent run as the inspector shows it: its state, its steps and its definition in the neutral words."""
 
+import hashlib
 from collections.abc import Sequence
 
 from inspector.model import digest as digests
@@ -161,10 +162,13 @@ def definition(tools: tuple[Tool, ...], hooks: tuple[Hook, ...], model: str) -> 
 
 
 def digest(value: object) -> str:
-    """The digest of what is told to others: of canonical JSON, or of the text where it has none."""
-    import hashlib
+    """The digest of a value that is told to others."""
+    return text_digest(to_json(value))
 
+
+def text_digest(text: str) -> str:
+    """The same, of its JSON: of the canonical JSON, or of the text where there is none."""
     try:
-        return digests.digest(value)
+        return digests.text_digest(text.encode())
     except ValueError:
-        return hashlib.sha256(to_json(value).encode()).hexdigest()
+        return hashlib.sha256(text.encode()).hexdigest()

@@ -12,6 +12,7 @@ import pytest
 
 from inspector import Agent, Call, ScriptedModel, ToolContext, ToolError, ToolRefused, tool
 from inspector.model.digest import digest
+from inspector.model.values import Number
 from inspector.runner.messages import Json, Media, Result, Text
 from inspector.runner.registry import Registry
 from inspector.runner.tools import AnyTool, as_tool
@@ -102,6 +103,22 @@ async def test_results_are_words_values_or_parts() -> None:
     picture = Media("image", {"type": "url", "value": "http://x/y.png"})
     assert (await came(lambda: picture, name="f")).content == (picture,)
     assert (await came(lambda: [Text("see"), picture], name="f")).content == (Text("see"), picture)
+
+
+async def test_odd_values_are_told_and_saved(tmp_path: Any) -> None:
+    def odd() -> Any:
+        return {"half": "a\ud800b", 1: (1, float("nan"), 10**30), "\udc00": {2}}
+
+    made = tool(odd)
+    agent = Agent("a", ScriptedModel([Call("odd")], "done"), tools=[made])
+    result = await agent.prompt("go \ud800").run(trace=str(tmp_path / "a.jsonl"))
+    assert result.status == "completed", result.error
+    (found,) = [part for message in result.messages for part in message.content if isinstance(part, Result)]
+    assert found.content == (Json({"half": "a\ufffdb", "1": [1, Number("NaN"), 10**30], "\ufffd": [2]}),)
+    again = await agent.resume(result.trace).run()  # type: ignore[arg-type]
+    assert again.output == "done"
+    failing = await came(lambda: (_ for _ in ()).throw(ValueError("\ud800")), name="f")
+    assert failing.text == "ValueError: \ufffd"
 
 
 async def test_arguments_are_validated_and_the_model_is_told() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+from typing import Any
 
 import msgspec
 
@@ -171,7 +172,7 @@ def start(asked: Start, emit: Emit) -> Ended:
 
 def _ended(result: RunResult, emit: Emit) -> Ended:
     if result.pending:
-        pending: list[Value] = [msgspec.to_builtins(call, enc_hook=_kept) for call in result.pending]
+        pending: list[Value] = [msgspec.structs.asdict(call) for call in result.pending]
         emit({"event": "suspended", "reason": result.reason, "pending": pending})
     if result.error is not None:
         emit({"event": "error", "type": result.error.type, "message": result.error.message})
@@ -179,15 +180,16 @@ def _ended(result: RunResult, emit: Emit) -> Ended:
         run=result.run_id,
         status=result.status,
         reason=result.reason,
-        output=msgspec.to_builtins(result.output, enc_hook=_kept),
+        output=_told(result.output),
         trace=result.trace,
         resumed_from=result.resumed_from,
         ran=result.steps,
     )
 
 
-def _kept(value: object) -> object:
-    return msgspec.Raw(to_json(value).encode())
+def _told(output: Any) -> Value:
+    """An answer as a value; objects of the agent's output type become one."""
+    return output if output is None or isinstance(output, str | dict | list) else msgspec.to_builtins(output)
 
 
 def today(app: App) -> Definition:
