@@ -424,24 +424,34 @@ def test_what_runs_code_is_no_table(home: Path) -> None:
                                CHECK (a IS NOT 3));
             CREATE VIEW checkpoints AS SELECT load_extension('/tmp/evil') AS thread_id;
             CREATE VIRTUAL TABLE words USING fts5(word);
-            CREATE TRIGGER onread AFTER INSERT ON real BEGIN SELECT load_extension('/tmp/evil'); END;
+            INSERT INTO real (a) VALUES (1);
+            CREATE TRIGGER onwrite AFTER INSERT ON real BEGIN SELECT load_extension('/tmp/evil'); END;
             """
         )
-        connection.execute("DROP TRIGGER onread")
-        connection.execute("INSERT INTO real (a) VALUES (1)")
+    connection.close()
+    database = Database(str(path))
+    assert {"checkpoints", "words"}.isdisjoint(database.tables)
+    assert database.tables["real"] == ["a", "b"]
+    assert not database.problems
+    assert list(database.rows("SELECT a FROM real")) == [(1,)]
+    assert list(database.rows("SELECT c FROM real")) == []
+    assert "rows cannot be read" in database.problems[-1].message
+    database.close()
+
+
+def test_virtual_table_in_disguise(home: Path) -> None:
+    path = home / "a.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE fake (y)")
         connection.execute("PRAGMA writable_schema = ON")
-        fake = " CREATE /**/ VIRTUAL TABLE fake USING x(y)"
-        connection.execute("INSERT INTO sqlite_master VALUES ('table', 'fake', 'fake', 3, ?)", (fake,))
+        fake = "create /* TABLE */ virtual TABLE fake USING fts5(y)"
+        connection.execute("UPDATE sqlite_master SET sql = ?", (fake,))
     connection.close()
     try:
         database = Database(str(path))
     except UnreadableError:
         return
-    assert {"checkpoints", "words", "fake"}.isdisjoint(database.tables)
-    assert database.tables["real"] == ["a", "b"]
-    assert list(database.rows("SELECT a FROM real")) == [(1,)]
-    assert list(database.rows("SELECT c FROM real")) == []
-    assert "rows cannot be read" in database.problems[-1].message
+    assert database.tables == {}
     database.close()
 
 
@@ -538,10 +548,10 @@ def test_endless_query_is_ended(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT MAX(x) FROM n"
     assert list(database.rows(endless)) == []
     assert "interrupted" in database.problems[-1].message
-    few = database.rows("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n LIMIT 900")
+    few = database.rows("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n LIMIT 90000")
     assert next(few) == (1,)
     time.sleep(0.1)
-    assert len(list(few)) == 899, "time that the caller takes does not count"
+    assert len(list(few)) == 89999, "time that the caller takes does not count"
     database.close()
 
 

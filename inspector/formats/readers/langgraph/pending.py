@@ -139,12 +139,12 @@ class Work:
         if not calls:
             return
         done = self._results()
-        asked = self._requests()
+        asked = _asked_about(self._requests(), calls)
         doubtful = self.leaf and any(not task.finished and not self.questions(task) for task in self.found.tasks)
         own: dict[str | None, Task] = {
             call_id: task for task in self.found.tasks for call_id in _call_ids(task.argument)
         }
-        for call in calls:
+        for position, call in enumerate(calls):
             status: PendingStatus = "ambiguous" if doubtful else "ready"
             note = None
             task = own.get(call.call_id)
@@ -152,8 +152,7 @@ class Work:
                 status, note = self._status(task), self._note(task)
             if call.call_id in done:
                 status, note = "answered", "its result is stored, and taken in when the others are done too"
-            elif (request := _request(asked, call)) is not None:
-                asked.remove(request)
+            elif position in asked:
                 status = "waiting"
             elif not self.found.tasks and not self.found.behind:
                 note = "no node is left that would run it"
@@ -235,11 +234,28 @@ def _call_ids(argument: Value) -> list[str]:
     return found
 
 
-def _request(asked: Sequence[Value], call: Call) -> Value:
-    """The request that is about a call: by name and arguments, else by name."""
-    named = [request for request in asked if (request.get("name") or request.get("action")) == call.name]
-    same = [request for request in named if _same(request.get("args", request.get("arguments")), call.arguments)]
-    return next(iter(same or named), None)
+def _asked_about(asked: Sequence[Value], calls: Sequence[Call]) -> set[int]:
+    """The places of the calls that the requests are about: those of the same name and arguments, then, for
+    requests that are left, those of the same name."""
+    found: set[int] = set()
+    for exact in (True, False):
+        left = []
+        for request in asked:
+            arguments = request.get("args", request.get("arguments"))
+            fitting = (
+                position
+                for position, call in enumerate(calls)
+                if position not in found
+                and call.name in (request.get("name"), request.get("action"))
+                and (not exact or _same(arguments, call.arguments))
+            )
+            position = next(fitting, None)
+            if position is None:
+                left.append(request)
+            else:
+                found.add(position)
+        asked = left
+    return found
 
 
 def _same(one: Value, other: Value) -> bool:
