@@ -12,7 +12,7 @@ import copy
 import dataclasses
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar, overload
 
 from inspector.dataflow.names import qualified
@@ -72,6 +72,18 @@ class Actor:
     function: Callable[..., Any] | None = None
     target: Any = None
     """The tool, agent or other object that a node of that kind stands for."""
+    optional: frozenset[str] = frozenset()
+    """Input ports that may stay unconnected: they are then none."""
+
+    def connected(self, ports: Container[str]) -> "Actor":
+        """The actor without those optional ports that are not among `ports`."""
+        if not any(port in self.optional and port not in ports for port in self.inputs):
+            return self
+        left = tuple(port for port in self.inputs if port in ports or port not in self.optional)
+        actions = tuple(
+            dataclasses.replace(act, inputs=tuple(port for port in act.inputs if port in left)) for act in self.actions
+        )
+        return dataclasses.replace(self, inputs=left, actions=actions)
 
     def bind(self, action: Action, state: Mapping[str, Any]) -> tuple[Callable[..., Any], Any]:
         """The callable of an action, and the object it belongs to, holding `state` (None for a function)."""

@@ -15,6 +15,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from inspector.dataflow.actors import Action
@@ -142,6 +143,20 @@ class NetworkRun:
         self._land(firing)
         self._held[firing.number] = inner
         self._count(firing.number, 1)
+
+    def keep(self, number: int, inner: Value) -> None:
+        """The node is an agent whose firing was cut short before; `inner` is what it held."""
+        if number in self._firings:
+            self._disable(number)
+        if number not in self._held:
+            self._count(number, 1)
+        self._held[number] = inner
+
+    def drop(self, number: int) -> None:
+        """Forget what an agent holds: its firing begins anew."""
+        if self._held.pop(number, None) is not None:
+            self._count(number, -1)
+            self._check([number])
 
     def unhold(self, number: int) -> None:
         """Somebody has answered: the agent's firing may go on."""
@@ -322,6 +337,9 @@ class NetworkRun:
         )
 
     def _pending(self) -> Iterator[Pending]:
+        for inner in self._held.values():
+            for call in inner.get("pending", ()):
+                yield msgspec.convert(call, Pending)
         for firing in (*self._flying.values(), *self._firings.values()):
             yield Pending(
                 kind="firing",

@@ -268,6 +268,8 @@ def flatten(network: Network) -> Plan:
 
 
 def _node(path: Path, body: Actor | Loop | When, reads: Ports, writes: Ports, span: range) -> Node:
+    if isinstance(body, Actor):
+        body = body.connected(reads)
     if lonely := [port for port in ports_of(body)[0] if port not in reads]:
         raise UsageError("/".join(path), f"nothing is connected to its input port {lonely[0]!r}")
     match body:

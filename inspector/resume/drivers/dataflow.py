@@ -1,11 +1,11 @@
 """Runs of our own networks, from their traces."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from inspector.dataflow.definition import definition
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.network import Plan as NetworkPlan
 from inspector.dataflow.network import flatten
@@ -15,17 +15,21 @@ from inspector.model.run import Definition, Run, SourceInfo
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.loop import Stopping, in_loop
-from inspector.resume.plan import Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import Decisions, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.driving import default_trace, new_id
 from inspector.runner.errors import ResumeRefused
-from inspector.runner.network import restore
+from inspector.runner.network import agents, restore
 from inspector.runner.network.fit import fits, readable
+from inspector.runner.network.nodes import described
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.run import Network
+from inspector.runner.preflight import ACCEPTABLE, Decided, Finding, Work
 
 NAME = "dataflow"
+Findings = Sequence[tuple[str, Finding]]
+"""What does not fit in agents that are in the middle of a firing, each with the agent's node."""
 NAMED = 50
 """Nodes that a plan names; of a longer run, only how many there are."""
 
@@ -51,7 +55,7 @@ def plan(job: Job) -> Plan:
     """The plan of resuming a network."""
     network, saved = _network(job.app), _saved(job)
     flat = flatten(network)
-    code = definition(flat, network.values)
+    code = described(flat, network.values)
     diff = compare(Side(definition=saved.header.definition), Side(definition=code))
     base = Plan(resumable=True, driver=NAME, step=job.step, diff=diff)
     if saved.status == "completed" and job.at_last:
@@ -60,24 +64,69 @@ def plan(job: Job) -> Plan:
         fits(saved, flat, code)
         run = saved.restore(flat, network.values)
         readable(saved.path, run)
+        waits = asyncio.run(agents.waiting(run, _decided(job, saved)))
     except ResumeRefused as error:
         refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
         return msgspec.structs.replace(base, resumable=False, refusals=(refusal,))
     owner = Claims().holder(saved.header.id)
     held = () if owner is None else (Refusal(code="owned", subject=saved.header.id, detail=str(Owned(owner))),)
+    findings = [(agent.name, finding) for agent in waits for finding in agent.found.findings]
     ready = {firing.id: firing for firing in run.ready(len(flat.nodes))}
     open_ids = {happened.id for happened in saved.open}
     return msgspec.structs.replace(
         base,
-        refusals=held,
+        refusals=(*held, *_refusals(findings, job.decisions)),
         replays=tuple(_replays(job)),
-        runs=tuple(
-            Planned(name=f.node.name, kind="firing", call_id=f.id) for f in ready.values() if f.id not in open_ids
+        runs=(
+            *(Planned(name=f.node.name, kind="firing", call_id=f.id) for f in ready.values() if f.id not in open_ids),
+            *(_planned(agent.name, work) for agent in waits for work in agent.found.runs),
+            *(Planned(name=agent.name, kind="firing", note="begins anew") for agent in waits if agent.anew),
         ),
-        runs_again=tuple(_again(saved)),
-        needs=tuple(_needs(saved, run)),
-        warnings=tuple(_warnings(saved, flat, base)),
+        runs_again=(*_again(saved), *(_planned(agent.name, work) for agent in waits for work in agent.found.again)),
+        needs=(
+            *_needs(saved, run),
+            *(
+                Need(call_id=owed.call_id, name=f"{agent.name}/{owed.name}", question=owed.question, detail=owed.detail)
+                for agent in waits
+                for owed in agent.found.owed
+            ),
+        ),
+        warnings=(*_warnings(saved, flat, base), *_about_agents(findings, job.decisions)),
     )
+
+
+def _decided(job: Job, saved: SavedNetwork) -> Decided:
+    """What was decided about the calls of agents; what is about firings is not."""
+    decisions, firings = job.decisions, {happened.id for happened in saved.open}
+    return Decided(
+        approve=list(decisions.approve),
+        deny=dict(decisions.deny),
+        answer=dict(decisions.answer),
+        edit=dict(decisions.arguments),
+        reconcile={c: (d.how, d.value) for c, d in decisions.reconcile.items() if c not in firings},
+        accept=set(decisions.accept),
+    )
+
+
+def _planned(agent: str, work: Work) -> Planned:
+    return Planned(name=f"{agent}/{work.name}", kind=work.kind, call_id=work.call_id, note=work.note)
+
+
+def _refusals(findings: Findings, decisions: Decisions) -> Iterator[Refusal]:
+    for agent, finding in findings:
+        if finding.refusal and not _accepted(finding, decisions):
+            yield Refusal(code=finding.code, subject=f"{agent}: {finding.subject}", detail=finding.detail)
+
+
+def _about_agents(findings: Findings, decisions: Decisions) -> Iterator[Warned]:
+    for agent, finding in findings:
+        if not finding.refusal or _accepted(finding, decisions):
+            subject, accept = f"{agent}: {finding.subject}", finding.accept
+            yield Warned(code=finding.code, subject=subject, detail=finding.detail, accept=accept)
+
+
+def _accepted(finding: Finding, decisions: Decisions) -> bool:
+    return finding.code in ACCEPTABLE and finding.code in decisions.accept
 
 
 def _replays(job: Job) -> Iterator[Planned]:
@@ -96,7 +145,7 @@ def _needs(saved: SavedNetwork, run: NetworkRun) -> Iterator[Need]:
     detail = "it was begun, and no end of it is recorded: it may have had its effects"
     for firing in run.ready(len(run.plan.nodes)):
         actor = firing.node.actor
-        if firing.id in begun and actor is not None and actor.idempotency != "supported":
+        if firing.id in begun and actor is not None and actor.kind != "agent" and actor.idempotency != "supported":
             yield Need(call_id=firing.id, name=firing.node.name, question="reconcile", detail=detail)
 
 
@@ -115,6 +164,9 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Wa
     for node in base.diff.graph.changed_nodes:
         changed = ", ".join(change.path for change in node.changes)
         yield warn("node_changed", node.id, f"{changed} is not what the run was made with; the new one runs")
+    for tool in base.diff.tools.changed:
+        changed = ", ".join(change.path for change in tool.changes)
+        yield warn("tool_changed", tool.name, f"{changed} is not what the run was made with; the new one runs")
 
 
 def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
@@ -122,7 +174,13 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     saved = _saved(job)
     if saved.status == "completed" and job.at_last:
         return Ended(run=saved.header.id, status="completed", output=saved.output, trace=job.path, replayed=saved.step)
+    if plan.needs and not (plan.runs or job.decisions.calls()):
+        # Nothing would run: it stays as it is, and no new run is made of it.
+        words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
+        reason = words[plan.needs[0].question]
+        return Ended(run=saved.header.id, status="suspended", reason=reason, trace=job.path)
     asked = _network(job.app).resume(saved.path, step=None if job.at_last else job.step)
+    asked.decided = _decided(job, saved)
     for firing, decided in job.decisions.reconcile.items():
         asked.reconcile(firing, decided.how, decided.value)
     run_id = new_id()
@@ -154,8 +212,8 @@ def _ended(result: NetworkResult, emit: Emit) -> Ended:
         emit({"event": "error", "where": where, "type": error.type, "message": error.message})
     for left in result.leftovers:
         emit({"event": "leftover", "queue": left.queue, "count": left.count, "kind": left.kind, "why": left.why})
-    if result.open:
-        emit({"event": "suspended", "reason": result.reason, "pending": result.open})
+    if result.open or result.pending:
+        emit({"event": "suspended", "reason": result.reason, "pending": [*result.open, *result.pending]})
     return Ended(
         run=result.run_id,
         status=result.status,
@@ -171,7 +229,7 @@ def _ended(result: NetworkResult, emit: Emit) -> Ended:
 def today(app: App) -> Definition:
     """What a network is now."""
     network = _network(app)
-    return definition(flatten(network), network.values)
+    return described(flatten(network), network.values)
 
 
 DRIVER = Driver(
@@ -182,4 +240,5 @@ DRIVER = Driver(
     takes=lambda value: isinstance(value, Network),
     start=start,
     today=today,
+    partial=True,
 )

@@ -13,6 +13,7 @@ from inspector.model.records import FORMAT, Header, Operation, StepRecord
 from inspector.model.run import State
 from inspector.model.values import Number, Value, decimal, integer
 from inspector.runner.errors import ResumeRefused
+from inspector.runner.network import agents
 
 _decode = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number).decode
 
@@ -40,6 +41,8 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
     changes: list[StepRecord]
     later: list[Happened]
     open: list[Happened]
+    nested: dict[str, list[Value]] = {}
+    """The records of agents' runs that were cut short, by firing."""
     status: str | None = None
     output: Value = None
 
@@ -55,9 +58,22 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
             run = NetworkRun.restore(plan, state, self.machine, values)
             for record in self.changes:
                 run.replay(record.change)
-            return NetworkRun.restore(plan, msgspec.structs.replace(run.state(), step=0), run.machine(), values)
+            run = NetworkRun.restore(plan, msgspec.structs.replace(run.state(), step=0), run.machine(), values)
+            self._keep(run)
+            return run
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise ResumeRefused(self.path, "graph_changed", str(error)) from error
+
+    def _keep(self, run: NetworkRun) -> None:
+        """Agents go on where their own records end."""
+        names = {node.name: number for number, node in enumerate(run.plan.nodes)}
+        counts = [actor.fire_count or 0 for actor in run.state().actors or ()]
+        for firing, records in self.nested.items():
+            name, _, count = firing.rpartition("#")
+            number = names[name]
+            inner = agents.restored(records) if counts[number] + 1 == int(count) else None
+            if inner is not None:
+                run.keep(number, inner)
 
 
 def load(path: str, step: int | None = None) -> SavedNetwork:
@@ -92,6 +108,7 @@ def load(path: str, step: int | None = None) -> SavedNetwork:
         changes=changes,
         later=later,
         open=_open(lines, base) if at == last else [],
+        nested=_nested(lines) if at == last else {},
         status=(ended or {}).get("status"),
         output=(ended or {}).get("output"),
     )
@@ -150,6 +167,22 @@ def _open(lines: list[bytes], base: int) -> list[Happened]:
         else:
             found.pop(operation.id, None)
     return list(found.values())
+
+
+def _nested(lines: list[bytes]) -> dict[str, list[Value]]:
+    """The records of agents' runs, by firing, each from its last beginning on."""
+    found: dict[str, list[Value]] = {}
+    for line in lines:
+        if not (line.startswith(b'{"record":"move"') and b'"event":"nested"' in line[:80]):
+            continue
+        value = _whole(line)
+        if value is None:
+            continue
+        event = value["event"]
+        if event["record"].get("record") == "header":
+            found[event["firing"]] = []
+        found.setdefault(event["firing"], []).append(event["record"])
+    return found
 
 
 def _whole(line: bytes) -> dict[str, Value] | None:

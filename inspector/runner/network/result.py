@@ -15,7 +15,7 @@ class NetworkResult(msgspec.Struct, kw_only=True):
     """What a run of a network came to. `outputs` are the tokens at each output port, and
     `saved_outputs` their saved forms; `failures` every firing that
     failed; `leftovers` what stayed in queues and why; `steps` how many steps this process ran; `open` the firings
-    that may have happened and wait for a decision."""
+    that may have happened and wait for a decision, `pending` the calls of agents that wait for somebody."""
 
     status: RunStatus
     reason: str | None
@@ -25,6 +25,7 @@ class NetworkResult(msgspec.Struct, kw_only=True):
     failures: list[Failure] = msgspec.field(default_factory=list)
     leftovers: list[Leftover] = msgspec.field(default_factory=list)
     open: list[str] = msgspec.field(default_factory=list)
+    pending: list[dict[str, Value]] = msgspec.field(default_factory=list)
     trace: str | None = None
     steps: int = 0
     replayed: int = 0

@@ -9,7 +9,6 @@ import msgspec
 from inspector.dataflow import network as dataflow
 from inspector.dataflow.actors import Actor
 from inspector.dataflow.codec import Codec, Unsavable, Values
-from inspector.dataflow.definition import definition
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.network import flatten
@@ -22,14 +21,16 @@ from inspector.runner.claims import Claims
 from inspector.runner.drive import Control, drive
 from inspector.runner.driving import new_id
 from inspector.runner.effects import Effect
-from inspector.runner.network import restore
+from inspector.runner.network import agents, restore
 from inspector.runner.network.bodies import FiringContext, Outcome, fire
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.fit import fits, readable
+from inspector.runner.network.nodes import described
 from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
+from inspector.runner.preflight import Decided
 
 Observe = Callable[[dict[str, Any]], None]
 
@@ -65,7 +66,7 @@ class Network(dataflow.Network):
         run_id = id or new_id()
         driven = Driven(run, run_id, run_id, workers or plan.workers, control, observe)
         saved = {port: [self.values.encode(token) for token in tokens] for port, tokens in given.items()}
-        return await driven.go(trace, journal, definition(plan, self.values), saved, None, None)
+        return await driven.go(trace, journal, described(plan, self.values), saved, None, None)
 
     def run_sync(self, inputs: Mapping[str, Iterable[Any]] | None = None, **options: Any) -> NetworkResult:
         """The same, for a program without an event loop."""
@@ -76,18 +77,19 @@ class Network(dataflow.Network):
         return ResumingNetwork(self, path, step)
 
 
-class ResumingNetwork:
+class ResumingNetwork(agents.Deciding):
     """A run of a network that goes on. Nothing happens before `run`."""
 
     def __init__(self, network: Network, path: str, step: int | None) -> None:
+        super().__init__()
         self.network, self.path, self.step = network, path, step
         self._reconciled: dict[str, tuple[str, Value]] = {}
         self._options: dict[str, Any] = {}
         self._claims: Claims | None = None
 
     def reconcile(self, firing: str, how: str, value: Value = None) -> Self:
-        """What is to become of a firing that may have happened: `retry`; `result` with its tokens by port (or the one
-        token); `failure` with a text; `abort`; `leave`."""
+        """What is to become of a firing, or of an agent's call, that may have happened: `retry`; `result` with its
+        tokens by port (or the one token); `failure` with a text; `abort`; `leave`."""
         if how not in ("retry", "result", "failure", "abort", "leave"):
             raise UsageError("reconcile", f"{how!r} is none of retry, result, failure, abort, leave")
         self._reconciled[firing] = (how, value)
@@ -131,10 +133,14 @@ class ResumingNetwork:
         a saved value cannot be read back by today's code, and Owned when somebody alive drives the run."""
         saved = self.load()
         plan = flatten(self.network)
-        today = definition(plan, self.network.values)
+        today = described(plan, self.network.values)
         fits(saved, plan, today)
         run = saved.restore(plan, self.network.values)
         readable(saved.path, run)
+        open_ids = {happened.id for happened in saved.open}
+        calls = {call: decided for call, decided in self._reconciled.items() if call not in open_ids}
+        self.decided.reconcile = calls
+        await agents.wake(run, self.decided)
         claims = self._claims or Claims()
         claim = claims.take(saved.header.id)
         try:
@@ -144,6 +150,7 @@ class ResumingNetwork:
             driven = Driven(
                 run, run_id, saved.origin, workers, self._options.get("control"), self._options.get("observe")
             )
+            driven.decided = self.decided
             driven.open = {happened.id: self._reconciled.get(happened.id) for happened in saved.open}
             result = await driven.go(
                 trace, journal, today, saved.header.input, RunLink(run=saved.header.id, step=saved.step), self.path
@@ -170,6 +177,7 @@ class Driven:
         self.machine = NetworkMachine(run, max(workers, 1))
         self.control, self.observe = control or Control(), observe
         self.open: dict[str, tuple[str, Value] | None] = {}
+        self.decided = Decided()
         self.recorder = NetworkRecorder(None, run, origin)
         self._aborted = False
 
@@ -213,13 +221,13 @@ class Driven:
                 left.append(firing_id)
             elif how == "result":
                 self.run.begin(firing)
-                self._step(self.run.commit(firing, _puts(firing, value), firing.state))
+                self.step(self.run.commit(firing, _puts(firing, value), firing.state))
             elif how in ("failure", "abort"):
                 self.run.begin(firing)
                 self.run.release(firing)
                 self._aborted = True
                 text = str(value) if how == "failure" else "aborted: what the firing did is not known"
-                self._fail(firing, RunError(message=text, where=firing.node.path))
+                self.fail(firing, RunError(message=text, where=firing.node.path))
         return left
 
     async def _perform(self, effect: Effect) -> None:
@@ -228,8 +236,11 @@ class Driven:
         if isinstance(effect, Decide):
             self._decide(firing)
             return
+        if firing.node.kind == "agent":
+            await agents.fire(self, firing)
+            return
         self.recorder.operation(firing, "started")
-        self._note("operation", firing, status="started")
+        self.note("operation", firing, status="started")
         started = self.recorder.clock()
         try:
             context = FiringContext(self.run, firing, self.origin)
@@ -239,7 +250,7 @@ class Driven:
             raise
         except Exception as error:
             self.run.release(firing)
-            self._fail(firing, _described(firing, error), ambiguous=isinstance(error, TimeoutError))
+            self.fail(firing, _described(firing, error), ambiguous=isinstance(error, TimeoutError))
         else:
             self._commit(firing, outcome, started)
 
@@ -247,7 +258,7 @@ class Driven:
         done = self.run.commit(
             firing, outcome.puts, outcome.state, outcome.context, started=started, ended=self.recorder.clock()
         )
-        self._step(done)
+        self.step(done)
         self.recorder.operation(firing, "succeeded")
 
     def _decide(self, firing: Firing) -> None:
@@ -259,11 +270,12 @@ class Driven:
         except Exception as error:
             if firing in self.run.flying:
                 self.run.release(firing)
-            self._fail(firing, _described(firing, error))
+            self.fail(firing, _described(firing, error))
         else:
-            self._step(done)
+            self.step(done)
 
-    def _step(self, done: Any) -> None:
+    def step(self, done: Any) -> None:
+        """Write down a step, and tell of it."""
         self.recorder.step(done)
         if self.observe is not None:
             step = done.step
@@ -271,28 +283,31 @@ class Driven:
                 {"event": "step", "seq": step.seq, "kind": step.kind, "name": step.name, "status": step.status}
             )
 
-    def _fail(self, firing: Firing, error: RunError, *, ambiguous: bool = False) -> None:
+    def fail(self, firing: Firing, error: RunError, *, ambiguous: bool = False) -> None:
+        """The firing failed; nothing more begins."""
         self.machine.failures.append(Failure(firing, error, ambiguous))
         self.recorder.operation(firing, "ambiguous" if ambiguous else "failed", error)
-        self._note("operation", firing, status="failed", error=error.message)
+        self.note("operation", firing, status="failed", error=error.message)
 
     def _give_up(self, firing: Firing) -> None:
         self.run.release(firing)
         self.recorder.operation(firing, "ambiguous")
         self.open[firing.id] = None
-        self._note("operation", firing, status="ambiguous")
+        self.note("operation", firing, status="ambiguous")
 
-    def _note(self, event: str, firing: Firing, **about: Any) -> None:
+    def note(self, event: str, firing: Firing, **about: Any) -> None:
+        """Tell whoever follows the run from outside."""
         if self.observe is not None:
             self.observe({"event": event, "kind": "firing", "name": firing.node.name, "id": firing.id, **about})
 
     def _result(self, ended: Effect | None, left: list[str], trace: str | None) -> NetworkResult:
         failures = self.machine.failures
         given_up = [firing_id for firing_id, decided in self.open.items() if decided is None and firing_id not in left]
-        status, reason = _ending(ended, failures, left, self._aborted)
+        status, reason = self._ending(ended, left)
         outputs = self._outputs()
         for failure in failures:  # so that the last state shows what did not get done as still to be done
             self.run.reopen(failure.firing.number)
+            self.run.unhold(failure.firing.number)
         self.recorder.end(
             status, reason, failures[0].error if failures else None, outputs if status == "completed" else None
         )
@@ -305,9 +320,21 @@ class Driven:
             failures=failures,
             leftovers=leftovers(self.run) if status == "completed" else [],
             open=[*left, *(given_up if ended is None else [])],
+            pending=list(agents.calls(self.run)),
             trace=trace,
             steps=self.recorder.steps,
         )
+
+    def _ending(self, ended: Effect | None, left: list[str]) -> tuple[RunStatus, str | None]:
+        if self.machine.failures:
+            return "failed", "aborted" if self._aborted else None
+        if left:
+            return "suspended", "reconciliation"
+        if ended is None:
+            return "interrupted", "stopped"
+        if self.run.held:
+            return "suspended", str(next((call["note"] for call in agents.calls(self.run)), "tools"))
+        return "completed", None
 
     def _outputs(self) -> dict[str, list[Value]]:
         queues = self.run.state().queues or ()
@@ -317,18 +344,10 @@ class Driven:
         }
 
 
-def _ending(
-    ended: Effect | None, failures: list[Failure], left: list[str], aborted: bool
-) -> tuple[RunStatus, str | None]:
-    if failures:
-        return "failed", "aborted" if aborted else None
-    if left:
-        return "suspended", "reconciliation"
-    return ("completed", None) if ended is not None else ("interrupted", "stopped")
-
-
 def _repeatable(firing: Firing) -> bool:
-    return firing.node.actor is None or firing.node.actor.idempotency == "supported"
+    actor = firing.node.actor
+    # What an agent did before it was cut short is in its own records: it goes on behind them.
+    return actor is None or actor.kind == "agent" or actor.idempotency == "supported"
 
 
 def _puts(firing: Firing, value: Value) -> list[tuple[str, Value]]:
