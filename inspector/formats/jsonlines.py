@@ -80,16 +80,13 @@ class LineRun(LineFile):
     def _forward(self, wanted: list[bytes], start: int) -> Iterator[int | tuple[int, int]]:
         if start > len(self.starts):
             return
-        begin = at = self.file.start if start == 1 else line_end(self.file, self.starts[start - 2])
+        begin = self.file.start if start == 1 else line_end(self.file, self.starts[start - 2])
         search, last = Search(self.file, wanted, begin, self._known), 0
-        while at < self._known:
-            hit, on = search.after(at)
+        for hit, at in search.lines(begin):
             if hit == NOWHERE:
-                at = on
                 yield at - begin, self._known - begin
                 continue
-            seq, _ = self._owner(search, hit)
-            at = search.line_end(hit)
+            seq, _ = self._owner(search, hit, last)
             if seq > last:
                 last = seq
                 yield seq
@@ -111,11 +108,14 @@ class LineRun(LineFile):
                 last = seq
                 yield seq
 
-    def _owner(self, search: Search, hit: int) -> tuple[int, int]:
-        """The step that the line of a match belongs to (0: none), and where the line begins."""
-        seq = bisect_right(self.starts, hit)
-        floor = self.starts[seq - 1] if seq else self.file.start
+    def _owner(self, search: Search, hit: int, near: int = 0) -> tuple[int, int]:
+        """The step that the line of a match belongs to (0: none), and where the line begins. The step is
+        `near` or later, and most likely soon."""
+        starts = self.starts
+        seq = near + 1 if near + 1 < len(starts) and starts[near] <= hit < starts[near + 1] else 0
+        seq = seq or bisect_right(starts, hit)
+        floor = starts[seq - 1] if seq else self.file.start
         line = search.line_start(hit, floor)
         if seq and line == floor:
             return seq, line
-        return min(seq + 1, len(self.starts)) if self.searched(self.file.read(line, EDGE)) else 0, line
+        return min(seq + 1, len(starts)) if self.searched(self.file.read(line, EDGE)) else 0, line

@@ -14,6 +14,8 @@ from itertools import accumulate
 from inspector.formats.files import CHUNK, File
 from inspector.formats.jsontext import Place
 
+BATCH = 256 << 10
+"""Bytes of lines that are taken in at once: more would only take more memory."""
 PEEK = 4 << 10
 """Bytes that are read of a line of unknown length at first."""
 
@@ -33,7 +35,7 @@ class Scan:
         self._marks = array("Q", [self.scanned])
         self._numbers = array("Q", [0])
 
-    def batches(self, size: int = CHUNK) -> Iterator[tuple[list[bytes], int]]:
+    def batches(self, size: int = BATCH) -> Iterator[tuple[list[bytes], int]]:
         """(lines with their ends, offset of the first) until no finished line is left. A batch is about
         `size` bytes, more where one line is longer."""
         want = size
@@ -121,7 +123,7 @@ class Lines:
         """How many lines are known; an empty line behind the last newline is none."""
         return len(self.starts)
 
-    def scan(self, batch: int = CHUNK) -> Iterator[tuple[int, int]]:
+    def scan(self, batch: int = BATCH) -> Iterator[tuple[int, int]]:
         """Index up to the end of the file; yields (bytes scanned, bytes in all) per batch."""
         if self.scanned >= self.file.size:
             return

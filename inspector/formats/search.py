@@ -1,6 +1,7 @@
 """Searching a file for a text at the speed of scanning it, one window at a time, in both directions."""
 
 import json
+from collections.abc import Iterator
 
 from inspector.formats.files import CHUNK, File
 from inspector.formats.lines import line_end
@@ -47,6 +48,24 @@ class Search:
         end = self._base + len(self._data)
         found = min((place for place in self._next if place != NOWHERE), default=NOWHERE)
         return found, end if end >= self._stop else max(end - self._overlap, at + 1)
+
+    def lines(self, at: int) -> Iterator[tuple[int, int]]:
+        """The first match of each line that has one, from `at` on, with where the next line begins; between,
+        (NOWHERE, how far it was searched)."""
+        while at < self._stop:
+            hit, on = self.after(at)
+            while hit != NOWHERE:
+                at = self.line_end(hit)
+                yield hit, at
+                if at >= self._base + len(self._data) - self._overlap:
+                    break
+                if len(self._needles) > 1:
+                    hit, on = self.after(at)
+                else:
+                    hit = self._next[0] = self._first(0, at)
+            else:
+                at = on
+                yield NOWHERE, at
 
     def before(self, at: int) -> tuple[int, int]:
         """The last match that begins before `at` in the window there, or NOWHERE; and before where to search

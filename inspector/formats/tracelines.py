@@ -36,7 +36,7 @@ SALVAGED, SALVAGES = 256 << 10, 8
 KIND = re.compile(rb'\s*\{\s*"record"\s*:\s*"([a-z]+)"')
 _ESCAPED = re.compile(rb'\\[ubfr]|"\$type"|[\x00-\x1f\x7f]')
 _WRITTEN = re.compile(rb'(?:"\s*:|[,\[])\s*(?:-?(?:\d+[.eE]|\d{16})|-0)')
-_before_end = itemgetter(-2)
+_letter, _before_end = itemgetter(LEAD - 1), itemgetter(-2)
 _quick = msgspec.json.Decoder(JournalRecord)
 
 
@@ -53,10 +53,10 @@ class TraceLines(LineRun):
     def take(self, lines: list[bytes], begin: int) -> None:
         if begin > self._second:
             return
-        heads = [line[:LEAD] for line in lines]
-        if not self.checked and heads.count(STEP) == len(lines) and _whole(lines):
+        if not self.checked and _all_steps(lines):
             self.starts.extend(accumulate(map(len, lines[:-1]), initial=begin))
             return
+        heads = [line[:LEAD] for line in lines]
         offsets = list(accumulate(map(len, lines[:-1]), initial=begin))
         self.starts.extend(compress(offsets, [head == STEP for head in heads]))
         for line, head, offset in zip(lines, heads, offsets, strict=True):
@@ -242,9 +242,11 @@ def plain(line: bytes) -> bool:
     return line.isascii() or not HIDDEN.search(line.decode(errors="surrogateescape"))
 
 
-def _whole(lines: list[bytes]) -> bool:
-    """Whether every line ends as a record does."""
+def _all_steps(lines: list[bytes]) -> bool:
+    """Whether lines look like whole step records, each by a byte of its beginning and one of its end: any
+    that is none turns out to be damaged when it is decoded."""
     try:
-        return bytes(map(_before_end, lines)).count(b"}") == len(lines)
+        kinds, ends = bytes(map(_letter, lines)), bytes(map(_before_end, lines))
     except IndexError:
         return False
+    return kinds.count(b"s") == ends.count(b"}") == len(lines)
