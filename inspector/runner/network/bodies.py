@@ -7,34 +7,71 @@ body without a timeout runs where the loop runs.
 import asyncio
 import hashlib
 import inspect
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.model.values import Value
 
+Operation = tuple[Literal["set", "append", "merge"], str, Value]
+"""A change of the shared context: what is done to which name, with which saved value."""
+
 
 class FiringContext:
-    """What a body that takes a parameter `context` gets: which firing this is, its idempotency key (the same when
-    the firing is tried again, also in another process), and the run's shared context. What is `set` becomes
-    visible to others when the firing succeeds."""
+    """What a body that takes a parameter `context` gets: which firing this is, the number of the step that it will
+    be (with one worker), its idempotency key (the same when the firing is tried again, also in another process),
+    and the run's shared context. Changes of that become visible to others, in the journal too, when the firing
+    succeeds, and not at all when it fails. They are made then to the values of that moment, so two firings that
+    append at the same time both do."""
 
     def __init__(self, run: NetworkRun, firing: Firing, run_id: str) -> None:
         self.run_id, self.node, self.firing_id = run_id, firing.node.name, firing.id
+        self.step = run.seq + 1
         self.idempotency_key = idempotency_key(run_id, firing)
-        self._values, self._known, self.changes = run.values, run.context, dict[str, Value]()
+        self._values, self._known, self.changes = run.values, run.context, list[Operation]()
 
     def get(self, name: str, default: Any = None) -> Any:
         """A value of the shared context, as this firing sees it."""
-        if name in self.changes:
-            return self._values.decode(self.changes[name])
-        return self._values.decode(self._known[name]) if name in self._known else default
+        own = [change for change in self.changes if change[1] == name]
+        found = applied(self._known, own) if own else self._known
+        return self._values.decode(found[name]) if name in found else default
 
     def set(self, name: str, value: Any) -> None:
-        """Change the shared context, if the firing succeeds. Raises Unsavable."""
-        self.changes[name] = self._values.encode(value, f"context.{name}")
+        """Set a value of the shared context. Raises Unsavable."""
+        self._change("set", name, value)
+
+    def append(self, name: str, value: Any) -> None:
+        """Append to a list of the shared context; where there is none, it begins. Raises Unsavable, and TypeError
+        where something else stands."""
+        self._change("append", name, value)
+
+    def merge(self, name: str, values: Mapping[str, Any]) -> None:
+        """Put entries into a dict of the shared context; where there is none, it begins. Raises Unsavable, and
+        TypeError where something else stands."""
+        self._change("merge", name, dict(values))
+
+    def _change(self, what: Literal["set", "append", "merge"], name: str, value: Any) -> None:
+        change: Operation = (what, name, self._values.encode(value, f"context.{name}"))
+        applied(self._known, [*self.changes, change])
+        self.changes.append(change)
+
+
+def applied(known: Mapping[str, Value], changes: Iterable[Operation]) -> dict[str, Value]:
+    """The values that are changed, as they are then. Raises TypeError for what a change does not fit."""
+    found: dict[str, Value] = {}
+    for what, name, value in changes:
+        old = found.get(name, known.get(name))
+        if what == "set" or old is None:
+            found[name] = [value] if what == "append" else value
+        elif what == "append" and isinstance(old, list):
+            found[name] = [*old, value]
+        elif what == "merge" and isinstance(old, dict) and "$type" not in old and "$type" not in value:
+            found[name] = {**old, **value}
+        else:
+            raise TypeError(f"context.{name} is no {'list' if what == 'append' else 'dict of texts'} to {what} to")
+    return found
 
 
 class Outcome:
@@ -68,7 +105,8 @@ async def fire(run: NetworkRun, firing: Firing, context: FiringContext, *, alone
     state = {
         name: run.values.encode(value, f"{firing.node.name}.{name}") for name, value in actor.state_of(instance).items()
     }
-    return Outcome(puts, state, context.changes)
+    # Nothing comes between this and the commit: others' changes of the context are all there, or not yet.
+    return Outcome(puts, state, applied(run.context, context.changes))
 
 
 async def _tokens(actor: Any, body: Any, arguments: Mapping[str, Any], *, inline: bool) -> list[tuple[str, Any]]:
