@@ -81,6 +81,8 @@ class RunScreen(RunKeys):
             self.session.search = None
         elif report.what == "export":
             self.exporting = False
+        elif report.what == "state" and self.session.stood(Stood(self.session.cursor, None, None, None, None)):
+            self.ask_state()
 
     def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
         self.loader.rows(event.ranges)

@@ -7,8 +7,8 @@ import pytest
 
 from inspector.errors import UnreadableError
 from inspector.formats.memory import ManyRuns, OneRun
-from inspector.model.run import SourceInfo
-from inspector.model.source import RunSet
+from inspector.model.run import SourceInfo, State
+from inspector.model.source import RunSet, RunSource
 from inspector.tui.bars import Footer
 from inspector.tui.opening import OpeningScreen
 from inspector.tui.pages import ErrorPage, FilterPage, Palette, ProblemsPage
@@ -417,3 +417,31 @@ async def test_the_cursor_stays_in_sight_when_the_room_shrinks(monkeypatch: pyte
             await settle(pilot)
             assert timeline.cursor in timeline.in_sight
             assert any(line.startswith(">24") for line in texts(app))
+
+
+async def test_a_run_of_a_list_that_cannot_be_opened_leaves_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(run_id: str) -> RunSource:
+        raise UnreadableError(f"runs.db: {run_id}", "holds no JSON")
+
+    runs = ManyRuns(SourceInfo(path="runs.db", format="x"), fakes.ROWS, fail)
+    async with shown(monkeypatch, runs) as (app, pilot, _):
+        await press(pilot, "enter")
+        assert isinstance(app.screen, RunsPage)
+        assert "runs.db: r6: holds no JSON" in told(app)
+        await press(pilot, "q")
+        assert app.return_code == 0
+
+
+async def test_a_state_that_cannot_be_read_is_told_and_the_rest_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(fakes.Long):
+        def state(self, step: int) -> State | None:
+            if step == 3:
+                raise UnreadableError("x", "cannot be read")
+            return super().state(step)
+
+    async with shown(monkeypatch, OneRun(Broken(5), "x")) as (app, pilot, _):
+        await press(pilot, "up", "up")
+        assert "x: cannot be read" in told(app)
+        assert "cannot tell the state after step 3" in "\n".join(texts(app))
+        await press(pilot, "up", "up")
+        assert run_screen(app).session.state().state is not None  # type: ignore[union-attr]

@@ -3,9 +3,9 @@
 import pytest
 from rich.cells import cell_len
 
-from inspector.model.run import Problem, Run
+from inspector.model.run import Problem, Run, RunError
 from inspector.tui.fetch import Nesting, Progress, rows
-from inspector.tui.header import header, rate
+from inspector.tui.header import header, rate, trouble
 from inspector.tui.line import Line, text_of
 from inspector.tui.overview import overview
 from inspector.tui.snapshots import Heading, Row
@@ -136,3 +136,31 @@ def test_the_header_tells_how_far_reading_is_and_how_many_problems_there_are() -
 def test_rates() -> None:
     assert rate(Progress(done=1, total=4, rate=2_500_000)) == "25%, 2 MB/s"
     assert rate(Progress(done=7_300, total=0, rate=12)) == "7 kB, 12 B/s"
+
+
+def test_why_a_run_failed_is_told_with_its_place_as_far_as_it_is_known() -> None:
+    def told(**more: object) -> str | None:
+        found = trouble(Run(kind="agent", steps=1, **more))  # type: ignore[arg-type]
+        return text_of(found) if found else None
+
+    error = RunError(message="no answer", type="TimeoutError", step=4, where=("line", "machine"))
+    assert told(status="failed", error=error) == " step 4: line/machine: TimeoutError: no answer"
+    assert told(status="failed", error=RunError()) == " the reason is not recorded"
+    assert told(status="failed") == " failed: the file does not record why"
+    assert told(status="suspended") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "shown"),
+    [
+        ("line/machine/roll", "firing", "…ne/machine/roll"),
+        ("[/]quit/and/so on", "tools", "[/]quit/and/so …"),
+        ("a/b", "node", "a/b"),
+    ],
+)
+def test_of_a_long_path_the_end_is_kept(name: str, kind: str, shown: str) -> None:
+    run = fakes.refund((), (fakes.a_step(1, kind, name),))  # type: ignore[arg-type]
+    row = rows(run, Nesting(run), [(1, 2)])[1]
+    columns = Columns.of(79, 9, 16, timed=False)
+    drawn = text_of(line(Row(seq=1, timed=row), columns))
+    assert drawn[text_of(titles(columns)).index("name") :].startswith(shown)
