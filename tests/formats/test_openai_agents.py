@@ -162,6 +162,26 @@ def test_decisions(context: dict[str, Any], statuses: list[str], status: str, tm
         assert "not that one" in str((found.state.pending or ())[1].note)
 
 
+def test_agents_that_are_tools_keep_their_own_decisions(tmp_path: Path) -> None:
+    inner = run_state([[call("i1", "pay")]], [], interrupted(asked("i1", agent="sub")))
+    inner["context"] = {
+        "function_tool_approvals": [{"agent": {"name": "sub"}, "tool_key": "pay", "decision": {"approved": ["i1"]}}],
+        "tool_invocations": {"i1": {"executed": False}},
+    }
+    inner["last_processed_response"] = {"functions": [{"tool": {"name": "pay", "description": "Pays."}}]}
+    processed = {"functions": [{"tool_call": call("c1", "ask"), "tool": {"name": "ask"}, "agent_run_state": inner}]}
+    state = run_state(
+        [[call("c1", "ask"), call("c2", "pay")]],
+        [],
+        interrupted(asked("i1", agent="sub"), asked("c2")),
+        last_processed_response=processed,
+        context={"tool_invocations": {"c1": {"executed": True, "completed": False}}},
+    )
+    found = opened(tmp_path, state)
+    assert pending(found) == [("ask", "c1", "ready"), ("pay", "c2", "waiting"), ("pay", "i1", "approved")]
+    assert [(tool.name, tool.description) for tool in found.definition.tools or ()] == [("ask", None), ("pay", "Pays.")]
+
+
 def test_ends_and_breaks(tmp_path: Path) -> None:
     done = opened(tmp_path, run_state([[call("c1")], [said("all read")]], [output("c1")]))
     assert (done.run.status, done.resume.reasons) == ("completed", ("terminal",))

@@ -11,7 +11,7 @@ from inspector.formats.conversation import Conversation
 from inspector.formats.document import Document, Elements
 from inspector.formats.jsontext import NOTES
 from inspector.formats.memory import MemoryRun
-from inspector.formats.readers.openai_agents.approvals import interruptions, last_batch
+from inspector.formats.readers.openai_agents.approvals import interruptions, last_batch, nested
 from inspector.formats.readers.openai_agents.items import RESULT, kind_of, messages_of, reply, result
 from inspector.model.run import (
     Call,
@@ -67,7 +67,8 @@ class RunStateFile:
         def told(message: str) -> None:
             self.tell(where, message)
 
-        self.batch = tuple(last_batch(self.last_calls(), answered, asked, self.context, told))
+        self.nested = nested(self.context, document.get("last_processed_response"))
+        self.batch = tuple(last_batch(self.last_calls(), answered, asked, self.nested, told))
 
     def tell(self, where: str, message: str) -> None:
         """Something odd, at a place."""
@@ -129,11 +130,9 @@ class RunStateFile:
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools that were called: those of the last response with their schemas."""
-        processed = self.document.inside("last_processed_response")
-        functions = processed.get("functions") if processed is not None else None
         found: dict[str, Tool] = {}
-        for function in functions if isinstance(functions, list) else ():
-            tool = function.get("tool") if isinstance(function, dict) else None
+        for function in self.nested.functions:
+            tool = function.get("tool")
             if isinstance(tool, dict) and (name := name_of(tool.get("name"))):
                 found[name] = Tool(
                     name=name, description=name_of(tool.get("description")), schema=tool.get("paramsJsonSchema")
