@@ -4,6 +4,7 @@ Everything that touches a file happens in the thread of one `Schedule`, so a run
 at once and the screen never waits for a disk.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
@@ -189,7 +190,9 @@ class Loader:
         run = self._run
         if run is None:
             return
-        before = self._states.at(step - 1) if step else None
+        before = None
+        with contextlib.suppress(InspectorError):  # told at the step it belongs to
+            before = self._states.at(step - 1) if step else None
         record = run.steps(step, step + 1) if step else ()
         self._post(Stood(step, self._states.at(step), before, record[0] if record else None, run.raw(step)))
 

@@ -440,7 +440,9 @@ async def test_a_state_that_cannot_be_read_is_told_and_the_rest_works(monkeypatc
             return super().state(step)
 
     async with shown(monkeypatch, OneRun(Broken(5), "x")) as (app, pilot, _):
-        await press(pilot, "up", "up")
+        await press(pilot, "up")
+        assert run_screen(app).session.state().state is not None, "the step behind it can be read"  # type: ignore[union-attr]
+        await press(pilot, "up")
         assert "x: cannot be read" in told(app)
         assert "cannot tell the state after step 3" in "\n".join(texts(app))
         await press(pilot, "up", "up")
