@@ -155,11 +155,32 @@ def _model_call(call: ModelCall) -> dict[str, Value]:
         "message_id": call.message_id,
         "response_id": call.response_id,
         "provider_request_id": call.request_id,
-        "finish_reason": call.finish_reason,
+        "finish_reason": _reason(call.finish_reason),
         "raw": call.raw,
     }
     found: dict[str, Value] = {"call_index": call.index, "usage": _usage(call.usage or Usage())}
     return found | {name: value for name, value in optional.items() if value is not None}
+
+
+def _reason(reason: Value) -> Value:
+    known = (None, "stop", "length", "tool_calls", "content_filter")
+    return {"other": reason} if isinstance(reason, str) and reason not in known else reason
+
+
+def _provider(provider: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The provider's own ids of a call; what else a provider put there is not for rig."""
+    if not provider or "call_id" not in provider:
+        return None
+    return {name: provider[name] for name in ("call_id", "item_id") if provider.get(name) is not None}
+
+
+_BLOCKS = ("text", "summary", "encrypted", "redacted")
+
+
+def _blocks(part: Reasoning) -> list[Value]:
+    """The thoughts in rig's kinds: a block of another kind could not be loaded."""
+    found = [block for block in part.blocks if isinstance(block, dict) and block.get("type") in _BLOCKS]
+    return [{"type": block["type"], "content": block.get("content")} for block in found]
 
 
 def _message(message: Message) -> dict[str, Value]:
@@ -181,19 +202,19 @@ def _part(part: AnyPart) -> dict[str, Any]:
         return _with({"type": "text", "text": part.text}, additional_params=part.extra)
     if isinstance(part, Call):
         return {
-            **_with({"type": "toolcall", "id": part.call_id}, provider=part.provider),
+            **_with({"type": "toolcall", "id": part.call_id}, provider=_provider(part.provider)),
             "function": {"name": part.name, "arguments": part.arguments},
             "signature": part.signature,
             "additional_params": part.extra,
         }
     if isinstance(part, Result):
         return {
-            **_with({"type": "toolresult", "call": part.call_id}, provider=part.provider),
+            **_with({"type": "toolresult", "call": part.call_id}, provider=_provider(part.provider)),
             "name": part.name,
             "content": [_part(item) for item in part.content],
         }
     if isinstance(part, Reasoning):
-        return {"type": "reasoning", "id": part.id, "content": list(part.blocks)}
+        return {"type": "reasoning", "id": part.id, "content": _blocks(part)}
     if isinstance(part, Json):
         return {"type": "json", "value": part.value}
     assert isinstance(part, Media)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.runner import AgentRun, CallModel, CallTools, ModelTurn, Result
+from inspector.runner import AgentRun, Call, CallModel, CallTools, ModelTurn, Reasoning, Result, Text, Usage
 from inspector.runner.effects import ResolveCall
 from inspector.runner.errors import ProtocolViolation, RequestError, RunFailed
 
@@ -128,3 +128,31 @@ def test_a_denial_is_handed_over_as_the_answer() -> None:
     run.deny("call_w9", "too cold")
     slot = json.loads(run.to_rig())["state"]["ExecutingTools"][0]
     assert slot["preresolved_result"]["content"] == [{"type": "text", "text": "too cold"}]
+
+
+def test_a_run_of_ours_is_handed_over() -> None:
+    thought = Reasoning(
+        ({"type": "text", "content": {"text": "hm"}, "provider_name": "x"}, {"type": "other", "part": {}}), "r1"
+    )
+    run = AgentRun.start("go", max_turns=4)
+    call = Call("pay", {"n": 1}, "c1", "", {"provider_name": "x"})
+    run.absorb(ModelTurn(parts=(thought, Text("so"), call), finish_reason="error", usage=Usage(1, 2, 3)))
+    run.next()
+    run.hold("c1")
+    saved = json.loads(run.to_rig())
+    assert saved["new_messages"][1]["content"] == [
+        {"type": "reasoning", "id": "r1", "content": [{"type": "text", "content": {"text": "hm"}}]},
+        {"type": "text", "text": "so"},
+        {
+            "type": "toolcall",
+            "id": "c1",
+            "function": {"name": "pay", "arguments": {"n": 1}},
+            "signature": None,
+            "additional_params": None,
+        },
+    ]
+    assert saved["completion_calls"][0]["finish_reason"] == {"other": "error"}
+    again = AgentRun.from_rig(run.to_rig())
+    assert isinstance(again.next(), CallTools)
+    again.absorb_result("c1", "ok")
+    assert isinstance(again.next(), CallModel)
