@@ -1,6 +1,7 @@
 """Tools and agents as nodes: ports, definition, agents that wait, fail and are killed in the middle of a firing."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import textwrap
@@ -8,14 +9,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from inspector import Agent, Call, Network, ScriptedModel, ToolContext, actor, tool
 from inspector.errors import UsageError
 from inspector.formats import open_path
 from inspector.resume import check, open_job, resume
-from inspector.resume.apps import App
-from inspector.resume.plan import Decisions
+from inspector.resume.apps import App, load
+from inspector.resume.plan import Decisions, Reconciliation
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
@@ -152,8 +154,6 @@ def test_the_command_says_what_is_owed_and_takes_the_decision(tmp_path: Path) ->
     ended = resume(job, events.append)
     assert (ended.status, ended.reason) == ("suspended", "approval")
     decided = open_job(trace, job.app)
-    import msgspec
-
     decided = msgspec.structs.replace(decided, decisions=Decisions(approve=("c1",)))
     ended = resume(decided, events.append)
     assert ended.status == "completed"
@@ -273,8 +273,6 @@ if __name__ == "__main__":
 
 
 def test_a_kill_inside_of_an_agent_repeats_nothing(tmp_path: Path) -> None:
-    import os
-
     (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAM))
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     killed = subprocess.run([sys.executable, "program.py", "run"], cwd=tmp_path, env={**env, "KILL": "1"})
@@ -283,6 +281,37 @@ def test_a_kill_inside_of_an_agent_repeats_nothing(tmp_path: Path) -> None:
         [sys.executable, "program.py", "resume"], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "{'said': ['all written.']}"
+    assert (tmp_path / "effects").read_text().split() == ["w0", "w1", "w2"]
+
+
+KILLED_IN_A_TOOL = PROGRAM.replace(
+    """    return "written"
+""",
+    """    if os.environ.get("KILL") and text == "w1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "written"
+""",
+)
+
+
+def test_a_call_that_may_have_happened_is_somebodys_to_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+    (tmp_path / "program.py").write_text(textwrap.dedent(KILLED_IN_A_TOOL))
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    killed = subprocess.run([sys.executable, "program.py", "run"], cwd=tmp_path, env={**env, "KILL": "1"})
+    assert killed.returncode == -9
+    target, trace = load(f"{tmp_path}/program.py:net"), str(tmp_path / "t.jsonl")
+    plan = check(open_job(trace, target))
+    assert [(need.question, need.call_id, need.name) for need in plan.needs] == [("reconcile", "c2", "writer/write")]
+    left = target.value.resume(trace).run_sync()
+    assert (left.status, left.reason) == ("suspended", "reconciliation")
+    monkeypatch.chdir(tmp_path)
+    job = open_job(trace, target)
+    decisions = Decisions(
+        reconcile={"c2": Reconciliation(how="result", value="known")}, accept=frozenset({"already_resumed"})
+    )
+    ended = resume(msgspec.structs.replace(job, decisions=decisions), lambda event: None)
+    assert ended.output == {"said": ["all written."]}
     assert (tmp_path / "effects").read_text().split() == ["w0", "w1", "w2"]
 
 
