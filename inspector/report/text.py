@@ -19,7 +19,7 @@ TOKENS = 10
 def report(view: View) -> Iterator[str]:
     """The lines of a run's report."""
     yield from _head(view.run)
-    yield f"source   {view.source.path}  {view.source.format} {view.source.version or ''}".rstrip()
+    yield one_line(f"source   {view.source.path}  {view.source.format} {view.source.version or ''}").rstrip()
     yield from _definition(view.definition)
     resume = view.resume
     verdict = f"can be continued ({resume.driver})" if resume.possible else "cannot be continued here"
@@ -58,7 +58,7 @@ def _head(run: Run) -> Iterator[str]:
     status = run.status + (f" · {run.reason}" if run.reason else "")
     yield one_line(f"run      {run.id or '-'}  {run.name or ''}  {run.kind}  {status}  {run.steps} steps")
     if run.started or run.ended:
-        yield f"time     {run.started or '?'} to {run.ended or '?'}"
+        yield one_line(f"time     {run.started or '?'} to {run.ended or '?'}")
     if run.resumed_from:
         step = f" at step {run.resumed_from.step}" if run.resumed_from.step is not None else ""
         yield one_line(f"resumed  from {run.resumed_from.run}{step}")

@@ -8,7 +8,7 @@ from inspector.formats.document import Document
 from inspector.formats.files import File
 from inspector.formats.pickledata import read_base64
 from inspector.model.run import Problem
-from inspector.model.text import clean
+from inspector.model.text import clean, one_line
 from inspector.model.values import Value
 
 MARK, TYPE = "__pickled__", "__type__"
@@ -57,7 +57,7 @@ def read_header(path: str, label: str) -> tuple[Header, list[Problem]] | None:
     document = Document(File(path, label))
     try:
         found = {name: document.get(name) for name in _HEADER}
-        texts = {name: value if isinstance(value, str) else None for name, value in found.items()}
+        texts = {name: one_line(value) if isinstance(value, str) else None for name, value in found.items()}
         checkpoint_id = texts["checkpoint_id"]
         if not checkpoint_id:
             return None

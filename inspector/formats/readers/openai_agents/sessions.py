@@ -163,8 +163,11 @@ class SessionRun:
                     self._messages.begins.append(row_id)
                     self._messages.counts.append(1)
             done += len(batch)
-            position = batch[-1][0] + 1
             yield done, self._session.rows
+            last, position = position, batch[-1][0] + 1
+            if position <= last:  # damage can send the rows in circles
+                self._tell(self._where(last), "the rows behind this one come again")
+                break
         begun = self._close(group, pairing, begun)
         if not begun:
             self._begin(len(self._messages))
