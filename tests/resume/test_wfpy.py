@@ -17,7 +17,7 @@ from inspector.resume.plan import Decisions
 FLOW = """
 import os
 from pathlib import Path
-from wfpy import Port, action, connect, guard, task, workflow
+from wfpy import Port, action, connect, guard, if_, loop, task, workflow
 
 HERE = Path(__file__).resolve().parent
 
@@ -76,6 +76,42 @@ def ferry():
     join = Join()
     connect(pier.Car, lane.Car)
     connect(lane.Out, join.One)
+    connect(join.Out, "Out")
+
+
+@task
+class Walk:
+    class Ports:
+        N = Port[int](direction="in")
+        Out = Port[str](direction="out")
+    @action(consumes={"N": 1}, produces={"Out": 1})
+    def walk(self, n):
+        if (HERE / f"STOP-{n}").exists():
+            raise RuntimeError(f"no way for {n}")
+        return f"{n}" + (HERE / "SALT").read_text().strip()
+
+
+@workflow(outputs={"Out": str}, max_workers=1)
+def rounds():
+    each = loop([1, 2, 3])
+    join = Join()
+    with each:
+        walk = Walk()
+        connect(each.item, walk.N)
+        connect(walk.Out, join.One)
+    connect(join.Out, "Out")
+
+
+@workflow(outputs={"Out": str}, max_workers=1)
+def nested():
+    each = loop([1, 2])
+    join = Join()
+    with each:
+        choice = if_(True)
+        with choice.then:
+            walk = Walk()
+            connect(each.item, walk.N)
+            connect(walk.Out, join.One)
     connect(join.Out, "Out")
 
 
@@ -341,6 +377,47 @@ def test_two_connections_of_one_id_are_not_replayed(flow: Path) -> None:
     )
     path = made(flow, "twice", workflow="other")
     assert codes(check(job(flow, path, 2, app="other"))) == ["step_not_resumable"]
+
+
+@pytest.mark.parametrize("step", [None, *range(5)])
+def test_at_each_firing_of_a_loop(flow: Path, step: int | None) -> None:
+    (flow / "STOP-3").touch()
+    path = made(flow, "first", workflow="rounds")
+    (flow / "STOP-3").unlink()
+    (flow / "SALT").write_text("!")
+    given = job(flow, path, step, app="rounds")
+    names = [item.name for item in given.source.steps(1, 9)]
+    ended, _ = resumed(given)
+    walked = names[: given.step].count("walk")
+    assert ended.output == {"Out": [str(n) if n <= walked else f"{n}!" for n in (1, 2, 3)]}
+    assert ended.replayed == given.step
+
+
+def test_a_checkpoint_with_more_than_the_journal_is_warned_of(flow: Path) -> None:
+    """As after a firing that failed when half of its outputs were put."""
+    path = stopped(flow)
+    saved = path / "run.wf-checkpoint.json"
+    document = json.loads(saved.read_text())
+    document["plan"]["queues"][1]["tokens"].append("orphan")
+    saved.write_text(json.dumps(document))
+    plan = check(job(flow, path))
+    assert plan.resumable
+    assert "checkpoint_differs" in [warning.code for warning in plan.warnings]
+
+
+def test_nothing_goes_into_the_runs_own_folder(flow: Path) -> None:
+    path = stopped(flow)
+    before = files(flow / "out")
+    for name in ("new", "a.b"):
+        with pytest.raises(UsageError):
+            resumed(job(flow, path, trace=path / name))
+    assert files(flow / "out") == before
+
+
+def test_an_if_in_a_loop_is_warned_of(flow: Path) -> None:
+    path = made(flow, "first", workflow="nested")
+    plan = check(job(flow, path, 1, app="nested"))
+    assert "both_branches" in [warning.code for warning in plan.warnings]
 
 
 def test_an_object_that_is_no_workflow_is_a_usage_error(flow: Path) -> None:
