@@ -102,6 +102,30 @@ def rounds():
     connect(join.Out, "Out")
 
 
+@task
+class Pair:
+    class Ports:
+        Left = Port[str](direction="in")
+        Right = Port[str](direction="in")
+        Out = Port[str](direction="out")
+    @action(consumes={"Left": 1, "Right": 1}, produces={"Out": 1})
+    def pair(self, left, right):
+        return left + right
+
+
+@workflow(outputs={"Out": str}, max_workers=4)
+def wide():
+    pier = Pier()
+    left = Boat()
+    right = inner()
+    pair = Pair()
+    connect(pier.Car, left.Car)
+    connect(pier.Car, right.Car)
+    connect(left.Out, pair.Left)
+    connect(right.Out, pair.Right)
+    connect(pair.Out, "Out")
+
+
 @workflow(outputs={"Out": str}, max_workers=1)
 def nested():
     each = loop([1, 2])
@@ -412,6 +436,16 @@ def test_nothing_goes_into_the_runs_own_folder(flow: Path) -> None:
         with pytest.raises(UsageError):
             resumed(job(flow, path, trace=path / name))
     assert files(flow / "out") == before
+
+
+@pytest.mark.parametrize("step", [1, 4, 7, 10])
+def test_parallel_workers_replay_what_was_before_the_step(flow: Path, step: int) -> None:
+    path = made(flow, "whole", workflow="wide")
+    assert check(job(flow, path, step, app="wide")).resumable
+    ended, events = resumed(job(flow, path, step, app="wide"))
+    assert (ended.replayed, ended.ran) == (step, 12 - step)
+    assert ended.output == {"Out": ["car1car1", "car2car2", "car3car3"]}
+    assert not [event for event in events if event["event"] == "replay_stopped"]
 
 
 def test_an_if_in_a_loop_is_warned_of(flow: Path) -> None:
