@@ -125,7 +125,8 @@ def _applied(row: Pending, operation: Operation, writer: Program | None, alive: 
     elif operation.status == "started" and alive:
         status = "in_flight"
     elif operation.status in ("started", "ambiguous"):
-        status, note = "ambiguous", note or _note(writer)
+        # What it waited for before it began says nothing any more.
+        status, note = "ambiguous", note if row.status == "ambiguous" and note else _note(writer)
     return msgspec.structs.replace(row, status=status, result=result, note=note, since=operation.at or row.since)
 
 

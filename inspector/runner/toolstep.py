@@ -6,7 +6,6 @@ the one of the first call counts. Nothing is shown to a stream before all have e
 """
 
 import asyncio
-from typing import Any
 
 import msgspec
 
@@ -30,19 +29,28 @@ class Ran(msgspec.Struct, frozen=True):
     stop: str | None = None
 
 
+class Planned(msgspec.Struct, frozen=True):
+    """A call that is to be run, its tool (None: nobody has it) and its operation."""
+
+    call: ToRun
+    tool: AnyTool | None
+    operation: Operation
+
+
 async def call_tools(leg: Leg, effect: CallTools) -> None:
     """Perform the effect."""
     tools = (await leg.tools()).tools
     leg.batch_started = leg.batch_started or leg.recorder.clock()
-    free = []
+    free: list[Planned] = []
     for call in effect.calls:
-        leg.recorder.operation(_operation(leg, call, tools.get(call.name)), "planned", request=call.arguments)
         tool = tools.get(call.name)
+        planned = Planned(call, tool, _operation(leg, call, tool))
+        leg.recorder.operation(planned.operation, "planned", request=call.arguments)
         if tool is not None and not call.approved and await toolrun.needs_approval(tool, call):
             leg.tell(Hold(call.internal_id))
         else:
-            free.append(call)
-    ended = await _all(leg, free, tools)
+            free.append(planned)
+    ended = await _all(leg, free)
     stops = [ran.stop for ran in ended if ran.stop is not None]
     if stops:
         close_batch(leg)
@@ -66,23 +74,23 @@ def close_batch(leg: Leg) -> None:
     )
 
 
-async def _all(leg: Leg, calls: list[ToRun], tools: Any) -> list[Ran]:
+async def _all(leg: Leg, calls: list[Planned]) -> list[Ran]:
     if leg.setup.concurrency <= 1 or len(calls) < 2:
         ended: list[Ran] = []
         for call in calls:
             if leg.control.stopping or (ended and ended[-1].stop is not None):
                 break
-            ended.append(await _one(leg, call, tools.get(call.name)))
+            ended.append(await _one(leg, call))
         return ended
     gate = asyncio.Semaphore(leg.setup.concurrency)
     stopped = False
 
-    async def one(call: ToRun) -> Ran | None:
+    async def one(call: Planned) -> Ran | None:
         nonlocal stopped
         async with gate:
             if stopped or leg.control.stopping:
                 return None
-            ran = await _one(leg, call, tools.get(call.name))
+            ran = await _one(leg, call)
             stopped = stopped or ran.stop is not None
             return ran
 
@@ -91,7 +99,8 @@ async def _all(leg: Leg, calls: list[ToRun], tools: Any) -> list[Ran]:
     return [ran for task in tasks if (ran := task.result()) is not None]
 
 
-async def _one(leg: Leg, call: ToRun, tool: AnyTool | None) -> Ran:
+async def _one(leg: Leg, planned: Planned) -> Ran:
+    call, operation = planned.call, planned.operation
     event = ToolCall(
         **leg.heard(),
         name=call.name,
@@ -108,13 +117,12 @@ async def _one(leg: Leg, call: ToRun, tool: AnyTool | None) -> Ran:
         return Ran(call, stop=action.value)
     if action.kind == "skip":
         return await _finish(leg, call, arguments, Came(action.value, "skipped"), None)
-    operation = _operation(leg, call, tool)
     leg.keep_scratch()
     leg.recorder.operation(operation, "started", durable=True)
     leg.run.send(Start(call.internal_id))
     leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="started", step=operation.seq)
     try:
-        came = await _came(leg, call, tool, arguments)
+        came = await _came(leg, call, planned.tool, arguments)
     except NeedsInput as asked:
         held = Hold(call.internal_id, "input", asked.question)
         leg.recorder.operation(operation, "failed", error=RunError(type="input", message="asks"), event=held)

@@ -59,15 +59,20 @@ SCRIPT = (
 
 
 class Patient(Hook):
-    """Gives the word that the list changed the time to arrive."""
+    """Waits for the word that the list changed, which comes when it comes."""
+
+    def __init__(self, server: MCPServer) -> None:
+        self.server = server
 
     async def on_tool_result(self, event: Any) -> None:
-        if event.name == "grow":
-            await asyncio.sleep(1)
+        for _ in range(400):
+            if event.name != "grow" or self.server._stale:
+                return
+            await asyncio.sleep(0.05)
 
 
 async def talk(server: MCPServer) -> None:
-    agent = Agent("a", ScriptedModel(*SCRIPT), tools=[server], hooks=[Patient()])
+    agent = Agent("a", ScriptedModel(*SCRIPT), tools=[server], hooks=[Patient(server)])
     result = await agent.prompt("go").run()
     assert result.status == "completed", result.error
     told = results(result)

@@ -134,6 +134,31 @@ async def test_an_agent_that_waits_leaves_the_network_going_on(tmp_path: Path) -
     assert sum(count for name, count in RAN.items() if name.startswith("write")) == 1
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_at_every_step_what_was_before_is_not_done_again(workers: int, tmp_path: Path) -> None:
+    net = office(agent([Call("write", {"text": "a"})], "settled"))
+    trace = str(tmp_path / "t.jsonl")
+    clean = await net.run({"asked": ["one?", "two?"], "aside": ["x"]}, workers=workers, trace=trace)
+    source = open_path(trace).open()
+    list(source.index())
+    done = [step.name for step in source.steps(1, clean.steps + 1)]
+    for step in range(clean.steps + 1):
+        RAN.clear()
+        again = await net.resume(trace, step=step).claims(Claims(str(tmp_path))).workers(workers).run()
+        assert again.outputs == clean.outputs
+        assert sum(count for name, count in RAN.items() if name.startswith("write")) == done[step:].count("clerk")
+        assert RAN["shout"] == done[step:].count("shout") + done[step:].count("other")
+
+
+def test_going_back_behind_an_agent_that_waits_is_warned_of(tmp_path: Path) -> None:
+    trace = str(tmp_path / "t.jsonl")
+    asking().run_sync(INPUTS, trace=trace)
+    plan = check(open_job(trace, App(target="a:b", value=asking(), digest="d"), step=0))
+    warned = {warning.subject for warning in plan.warnings if warning.code == "side_effects"}
+    assert warned == {"clerk", "other"}
+    assert plan.needs == ()
+
+
 async def test_a_denied_call_is_told_to_the_model(tmp_path: Path) -> None:
     trace = str(tmp_path / "t.jsonl")
     await asking().run(INPUTS, trace=trace)
