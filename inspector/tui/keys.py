@@ -37,7 +37,7 @@ KEYS = (
     Key("last", "end,G", "last", "the last row", "rows", shown="End G"),
     Key("left", "less_than_sign,shift+left", "sideways(-1)", "show what is further left", "rows", shown="<"),
     Key("right", "greater_than_sign,shift+right", "sideways(1)", "show what is further right", "rows", shown=">"),
-    Key("choose", "enter", "choose", "open what the row stands for", "rows", shown="Enter"),
+    Key("choose", "enter", "choose", "open what the row stands for", "rows", "open", "Enter"),
     Key("step-back", "left,h", "step(-1)", "the step before", "run", "step", "Left h"),
     Key("step-on", "right,l", "step(1)", "the next step", "run", "step", "Right l"),
     Key("other-pane", "tab", "other_pane", "between timeline and state", "run", "pane", "Tab"),

@@ -47,7 +47,7 @@ class RunKeys(RunLayout):
         self.ask_state()
 
     def on_descendant_focus(self) -> None:
-        self.footer.at(*(("run", "app") if self.timeline.has_focus else ("state", "run", "app")))
+        self.footer.at(*(("run", "app") if self.timeline.has_focus else ("rows", "state", "run", "app")))
 
     def action_odd(self, direction: int) -> None:
         found = self.session.odd(direction)
