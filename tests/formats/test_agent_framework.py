@@ -12,7 +12,7 @@ import pytest
 
 from inspector.errors import InspectorError
 from inspector.formats import open_path
-from inspector.formats.readers.agent_framework import chains
+from inspector.formats.readers.agent_framework.chains import chains
 from inspector.formats.readers.agent_framework.checkpoint import Header
 from inspector.model.source import RunSet
 from inspector.report.view import View, view
@@ -33,6 +33,7 @@ class Sent:
     data: Any
     source_id: str
     target_id: str | None = None
+    original_request_info_event: Any = None
 
 
 @dataclass
@@ -266,6 +267,24 @@ def test_branches_and_other_runs_are_runs_of_their_own(tmp_path: Path) -> None:
     assert [problem.message for problem in runs.problems()] == ["its predecessor cp99 is not here"]
     with pytest.raises(InspectorError, match="4 runs"):
         runs.open()
+
+
+def test_an_answer_that_names_no_predecessor_goes_behind_its_question(tmp_path: Path) -> None:
+    question = Asked("ok?", "q1", "gate")
+    asks = {"q1": pickled(question)}
+    answer = messages(Sent(True, "internal:gate", "gate", question))
+    folder(
+        tmp_path,
+        checkpoint(0, None, messages=messages(Sent(Doc("a"), "split"))),
+        checkpoint(1, 0, pending_request_info_events=asks),
+        checkpoint(2, None, messages=answer),
+        checkpoint(3, 2),
+    )
+    runs = open_path(str(tmp_path))
+    found = shown(runs)
+    assert [step.name for step in found.steps] == ["split", "gate", "answer", "gate"]
+    assert found.run.status == "completed"
+    assert any("names no predecessor" in problem.message for problem in found.problems)
 
 
 def header(name: str, previous: str | None, minute: int) -> Header:

@@ -7,9 +7,10 @@ from inspector.errors import InspectorError, UnreadableError
 from inspector.formats.jsontext import Damaged
 from inspector.formats.memory import ManyRuns, OneRun, row
 from inspector.formats.reader import Probe, Reader
+from inspector.formats.readers.agent_framework.chains import Chain, chains
 from inspector.formats.readers.agent_framework.checkpoint import Header, read_header
-from inspector.formats.readers.agent_framework.run import FORMAT, Chain, CheckpointRun
-from inspector.model.run import Problem, RunLink, SourceInfo
+from inspector.formats.readers.agent_framework.run import FORMAT, CheckpointRun
+from inspector.model.run import Problem, SourceInfo
 from inspector.model.source import RunSet
 from inspector.model.text import one_line
 
@@ -86,39 +87,6 @@ def _headers(files: Sequence[tuple[str, str]]) -> tuple[list[Header], list[Probl
         known.add(header.id)
         headers.append(header)
     return headers, problems
-
-
-def chains(headers: Sequence[Header], problems: list[Problem]) -> list[Chain]:
-    """The runs that checkpoints form by their predecessors, oldest first: what follows a checkpoint that was
-    followed before is a run of its own. Each checkpoint is in one of them."""
-    known = {header.id: header for header in headers}
-    following: dict[str, list[Header]] = {}
-    waiting: list[tuple[Header, RunLink | None]] = []
-    for header in sorted(headers, key=lambda header: (header.timestamp or "", header.label)):
-        if header.previous in known and header.previous != header.id:
-            following.setdefault(header.previous or "", []).append(header)
-            continue
-        if header.previous is not None:
-            message = f"its predecessor {header.previous} is not here"
-            problems.append(Problem(severity="warning", where=header.label, message=message))
-        waiting.append((header, None))
-    found: list[Chain] = []
-    while waiting or known:
-        if not waiting:  # all that is left follows itself, round and round
-            start = min(known.values(), key=lambda header: (header.timestamp or "", header.label))
-            problems.append(Problem(severity="error", where=start.label, message="it follows itself in a ring"))
-            waiting.append((start, None))
-        first, origin = waiting.pop(0)
-        chain: list[Header] = []
-        at: Header | None = first
-        while at is not None and known.pop(at.id, None) is not None:
-            chain.append(at)
-            after = following.get(at.id, [])
-            waiting += [(other, RunLink(run=first.id, step=len(chain))) for other in after[1:]]
-            at = after[0] if after else None
-        if chain:
-            found.append(Chain(chain, origin))
-    return sorted(found, key=lambda chain: (chain.headers[0].timestamp or "", chain.headers[0].label))
 
 
 def _many(found: Sequence[Chain], path: str, problems: Sequence[Problem]) -> RunSet:

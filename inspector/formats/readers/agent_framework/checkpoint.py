@@ -23,7 +23,8 @@ SPARE, SPARE_PER_BYTE = 200_000, 4
 
 
 class Header(NamedTuple):
-    """What tells a checkpoint's place among others. `label` is the name of its file, `path` where it is."""
+    """What tells a checkpoint's place among others. `label` is the name of its file, `path` where it is; `asks`
+    are the ids of the questions that wait in it, `answers` of those that an answer on its way is for."""
 
     path: str
     label: str
@@ -33,6 +34,8 @@ class Header(NamedTuple):
     graph: str | None
     timestamp: str | None
     version: str | None
+    asks: frozenset[str] = frozenset()
+    answers: frozenset[str] = frozenset()
 
 
 class Token(NamedTuple):
@@ -70,6 +73,8 @@ def read_header(path: str, label: str) -> tuple[Header, list[Problem]] | None:
             graph=texts["graph_signature_hash"],
             timestamp=texts["timestamp"],
             version=texts["version"],
+            asks=_names(document, "pending_request_info_events"),
+            answers=_answers(document) if texts["previous_checkpoint_id"] is None else frozenset(),
         )
         return header, list(document.problems)
     finally:
@@ -77,6 +82,21 @@ def read_header(path: str, label: str) -> tuple[Header, list[Problem]] | None:
 
 
 _HEADER = ("checkpoint_id", "previous_checkpoint_id", "workflow_name", "graph_signature_hash", "timestamp", "version")
+
+
+def _names(document: Document, key: str) -> frozenset[str]:
+    fields = document.inside(key)
+    return frozenset(fields.names if fields is not None else ())
+
+
+def _answers(document: Document) -> frozenset[str]:
+    """The questions that messages from outside answer: 1.0 begins a new chain with the answer, and names no
+    predecessor."""
+    if not any(name.startswith(INTERNAL) for name in _names(document, "messages")):
+        return frozenset()
+    sent = Checkpoint({"messages": document.get("messages")}, document.file.label)
+    events = (fields_of(fields.get("original_request_info_event")) for fields in sent.fields())
+    return frozenset(event["_request_id"] for event in events if isinstance(event.get("_request_id"), str))
 
 
 class Checkpoint:
@@ -114,11 +134,20 @@ class Checkpoint:
                 stack += [(copy, at, f"{where} {at}" if deeper else where) for at, _ in entries]
         return made[0]
 
-    def tokens(self) -> Iterator[Token]:
-        """The messages that are on their way, in the order of the file."""
+    def _sent(self) -> Iterator[tuple[str, Value]]:
         for source, messages in _dict(self.values.get("messages")).items():
             for message in messages if isinstance(messages, list) else ():
-                yield _token(message, source)
+                yield source, message
+
+    def fields(self) -> Iterator[dict[str, Value]]:
+        """The fields of each message that is on its way."""
+        for _, message in self._sent():
+            yield fields_of(message)
+
+    def tokens(self) -> Iterator[Token]:
+        """The messages that are on their way, in the order of the file."""
+        for source, message in self._sent():
+            yield _token(message, source)
 
     def buffers(self) -> Iterator[tuple[str, str | None, list[Value]]]:
         """What waits at edges that join: (source, target, data)."""

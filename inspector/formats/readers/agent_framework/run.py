@@ -2,14 +2,15 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.jsontext import NOTES, Damaged
 from inspector.formats.memory import SEARCH_BATCH
+from inspector.formats.readers.agent_framework.chains import Chain
 from inspector.formats.readers.agent_framework.chat import chats, open_calls, pending_of
-from inspector.formats.readers.agent_framework.checkpoint import INTERNAL, Checkpoint, Header, read_checkpoint
+from inspector.formats.readers.agent_framework.checkpoint import INTERNAL, Checkpoint, read_checkpoint
+from inspector.formats.symbols import class_of
 from inspector.model.run import (
     Actor,
     Definition,
@@ -23,7 +24,6 @@ from inspector.model.run import (
     RawRecord,
     Resume,
     Run,
-    RunLink,
     RunStatus,
     SourceInfo,
     State,
@@ -39,13 +39,6 @@ KEPT = 4
 RAW = 16 << 20
 """Bytes of a checkpoint file that are shown raw."""
 SUMMARY = 160
-
-
-class Chain(NamedTuple):
-    """The checkpoints of a run, oldest first; `origin` is the checkpoint of another run that it goes on from."""
-
-    headers: list[Header]
-    origin: RunLink | None = None
 
 
 class CheckpointRun:
@@ -142,8 +135,8 @@ class CheckpointRun:
         header, checkpoint = self._headers[seq - 1], self._checkpoint(seq)
         names = _ran(checkpoint, self._checkpoint(seq - 1) if seq > 1 else None)
         name = ", ".join(names) or ("start" if seq == 1 else "answer")
-        asked = [f"asks {preview(pending.arguments, 60)}" for pending in map(pending_of, checkpoint.requests())]
-        sent = [f"{token.source}: {preview(token.data, 60)}" for token in checkpoint.tokens()]
+        asked = [f"asks {_brief(pending.arguments)}" for pending in map(pending_of, checkpoint.requests())]
+        sent = [f"{token.source}: {_brief(token.data)}" for token in checkpoint.tokens()]
         summary = "; ".join((*asked, *sent)) or f"checkpoint {header.id}"
         return Step(
             seq=seq,
@@ -205,6 +198,12 @@ class CheckpointRun:
         self._kept.clear()
 
 
+def _brief(value: Value) -> str:
+    """A value in a few words: of an object its class and its fields."""
+    name = class_of(value).rpartition(":")[2]
+    return f"{name} {preview(value['state'], 60)}" if name else preview(value, 60)
+
+
 def _status(checkpoint: Checkpoint) -> tuple[RunStatus, str | None]:
     pending = list(map(pending_of, checkpoint.requests()))
     if pending:
@@ -216,15 +215,15 @@ def _status(checkpoint: Checkpoint) -> tuple[RunStatus, str | None]:
 
 def _ran(checkpoint: Checkpoint, before: Checkpoint | None) -> list[str]:
     """The executors that ran to make a checkpoint, by what it shows of them."""
-    if before is None:
-        return []
     known: dict[str, None] = {}
-    asked = {request.id for request in before.requests()}
-    known.update(dict.fromkeys(token.target for token in before.tokens() if token.target))
+    asked = {request.id for request in before.requests()} if before is not None else set()
+    if before is not None:
+        known.update(dict.fromkeys(token.target for token in before.tokens() if token.target))
     known.update(dict.fromkeys(token.source for token in checkpoint.tokens()))
     known.update(dict.fromkeys(one.executor for one in checkpoint.requests() if one.executor and one.id not in asked))
-    executors = checkpoint.executors.items()
-    known.update(dict.fromkeys(name for name, state in executors if _differs(before.executors.get(name), state)))
+    if before is not None:
+        executors = checkpoint.executors.items()
+        known.update(dict.fromkeys(name for name, state in executors if _differs(before.executors.get(name), state)))
     return [name for name in known if not name.startswith(INTERNAL)]
 
 
