@@ -8,9 +8,9 @@ from inspector.formats.lines import line_end
 
 NOWHERE = -1
 SAMPLE = 64 << 10
-RARE = 64
+RARE = 160
 """How often a byte may stand in a sample of SAMPLE bytes to be looked for in place of the whole needle."""
-LOOKS = 2000
+LOOKS = 4000
 """Places in one window where the rare byte may stand without the needle, before the needle is looked for."""
 
 

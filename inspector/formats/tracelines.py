@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from itertools import accumulate, compress
-from operator import itemgetter
+from operator import itemgetter, or_
 from typing import TypeVar
 
 import msgspec
@@ -25,7 +25,6 @@ Kind = TypeVar("Kind", bound=JournalRecord)
 
 LEAD = 12
 """Bytes of a line that say of what kind its record is."""
-STEP, OPERATION = b'{"record":"s', b'{"record":"o'
 APART, PLENTY = 8, 1 << 15
 """When the index holds PLENTY of checkpoints, it passes over those fewer steps than APART behind the last."""
 
@@ -36,6 +35,10 @@ SALVAGED, SALVAGES = 256 << 10, 8
 KIND = re.compile(rb'\s*\{\s*"record"\s*:\s*"([a-z]+)"')
 _ESCAPED = re.compile(rb'\\[ubfr]|"\$type"|[\x00-\x1f\x7f]')
 _WRITTEN = re.compile(rb'(?:"\s*:|[,\[])\s*(?:-?(?:\d+[.eE]|\d{16})|-0)')
+_S, _O = b"so"
+_IS_STEP = bytes(letter == _S for letter in range(256))
+_IS_ODD = bytes(letter not in (_S, _O) for letter in range(256))
+_IS_NO_END = bytes(letter != b"}"[0] for letter in range(256))
 _letter, _before_end = itemgetter(LEAD - 1), itemgetter(-2)
 _quick = msgspec.json.Decoder(JournalRecord)
 
@@ -53,15 +56,30 @@ class TraceLines(LineRun):
     def take(self, lines: list[bytes], begin: int) -> None:
         if begin > self._second:
             return
-        if not self.checked and _all_steps(lines):
-            self.starts.extend(accumulate(map(len, lines[:-1]), initial=begin))
-            return
-        heads = [line[:LEAD] for line in lines]
-        offsets = list(accumulate(map(len, lines[:-1]), initial=begin))
-        self.starts.extend(compress(offsets, [head == STEP for head in heads]))
-        for line, head, offset in zip(lines, heads, offsets, strict=True):
-            if self.checked or (head != STEP and head != OPERATION) or line[-2:] != b"}\n":
-                self._look(line, offset, head == STEP)
+        offsets = accumulate(map(len, lines[:-1]), initial=begin)
+        try:
+            kinds, ends = bytes(map(_letter, lines)), bytes(map(_before_end, lines))
+        except IndexError:
+            kinds = ends = b""
+        if self.checked or not kinds:
+            for line, offset in zip(lines, offsets, strict=True):
+                self._look(line, offset, False)
+        elif kinds.count(b"s") == ends.count(b"}") == len(lines):
+            self.starts.extend(offsets)
+        else:
+            self._take_mixed(lines, list(offsets), kinds, ends)
+
+    def _take_mixed(self, lines: list[bytes], offsets: list[int], kinds: bytes, ends: bytes) -> None:
+        """Take in lines of which some are no steps. Each is told by a byte of its beginning and one of its
+        end: what looks like a step and is none turns out to be damaged when it is decoded."""
+        self.starts.extend(compress(offsets, kinds.translate(_IS_STEP)))
+        odd = kinds.translate(_IS_ODD)
+        if ends.count(b"}") < len(lines):
+            odd = bytes(map(or_, odd, ends.translate(_IS_NO_END)))
+        at = odd.find(1)
+        while at >= 0:
+            self._look(lines[at], offsets[at], kinds[at] == _S)
+            at = odd.find(1, at + 1)
 
     def rewind(self, offset: int) -> None:
         super().rewind(offset)
@@ -240,13 +258,3 @@ def plain(line: bytes) -> bool:
     if _ESCAPED.search(line) or _WRITTEN.search(line):
         return False
     return line.isascii() or not HIDDEN.search(line.decode(errors="surrogateescape"))
-
-
-def _all_steps(lines: list[bytes]) -> bool:
-    """Whether lines look like whole step records, each by a byte of its beginning and one of its end: any
-    that is none turns out to be damaged when it is decoded."""
-    try:
-        kinds, ends = bytes(map(_letter, lines)), bytes(map(_before_end, lines))
-    except IndexError:
-        return False
-    return kinds.count(b"s") == ends.count(b"}") == len(lines)
