@@ -158,6 +158,9 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Wa
         if name not in harmless:
             detail = f"{count} firings behind the step had their effects, which are not undone; they run again"
             yield warn("side_effects", name, detail)
+    for happened in saved.begun:
+        if happened.name not in harmless:
+            yield warn("side_effects", happened.name, "was under way behind the step: what it did then is not undone")
     if later:
         total = sum(later.values())
         yield warn("runs_again", saved.header.id, f"{total} completed firings stand behind step {saved.step}")

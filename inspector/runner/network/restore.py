@@ -41,6 +41,8 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
     changes: list[StepRecord]
     later: list[Happened]
     open: list[Happened]
+    begun: list[Happened] = []
+    """Firings that were under way at the end of the run, when the step is an earlier one: they begin anew."""
     nested: dict[str, list[Value]] = {}
     """The records of agents' runs that were cut short, by firing."""
     status: str | None = None
@@ -108,6 +110,7 @@ def load(path: str, step: int | None = None) -> SavedNetwork:
         changes=changes,
         later=later,
         open=_open(lines, base) if at == last else [],
+        begun=_open(lines, base) if at < last else [],
         nested=_nested(lines) if at == last else {},
         status=(ended or {}).get("status"),
         output=(ended or {}).get("output"),

@@ -21,6 +21,7 @@ from inspector.resume.plan import Decisions, Reconciliation
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
+from inspector.runner.tools import ToolRefused
 
 RAN: Counter[str] = Counter()
 BROKEN: set[str] = set()
@@ -93,6 +94,41 @@ async def test_a_tool_is_a_node_with_its_parameters_as_ports() -> None:
     assert "invalid arguments" in (failed.error.message or "")
     with pytest.raises(UsageError, match="approval"):
         net.add(pay)
+
+
+async def test_a_tool_that_asks_or_refuses_fails_its_firing() -> None:
+    @tool
+    def curious(word: str, about: ToolContext) -> str:
+        about.ask(f"which {word}?")
+
+    @tool
+    def stubborn(word: str) -> str:
+        raise ToolRefused(f"not {word}")
+
+    for given, text in ((curious, "nobody can answer"), (stubborn, "not this")):
+        net = Network("n")
+        node = net.add(given)
+        net.connect(net.input("word"), node.word)
+        net.connect(node.out, net.output("out"))
+        failed = await net.run({"word": ["this"]})
+        assert failed.error is not None
+        assert text in (failed.error.message or "")
+
+    @tool
+    def mistaken(context: str) -> str:
+        return context
+
+    with pytest.raises(UsageError, match="no name for a port"):
+        Network("n").add(mistaken)
+    with pytest.raises(UsageError, match="no actor, tool, agent or network"):
+        Network("n").add(3)
+
+
+async def test_an_agents_prompt_must_be_connected() -> None:
+    net = Network("n")
+    net.connect(net.add(agent("x")).answer, net.output("out"))
+    with pytest.raises(UsageError, match="prompt"):
+        await net.run({})
 
 
 async def test_the_definition_has_the_tools_and_the_agents_parameters(tmp_path: Path) -> None:
