@@ -116,7 +116,8 @@ def _planned(work: Work) -> Planned:
 
 
 def _refusal(finding: Finding) -> Refusal:
-    return Refusal(code=finding.code, subject=finding.subject, detail=finding.detail)
+    switch = f" (to go on all the same: --accept {finding.code})" if finding.code in ACCEPTABLE else ""
+    return Refusal(code=finding.code, subject=finding.subject, detail=finding.detail + switch)
 
 
 def _replays(job: Job) -> tuple[Planned, ...]:
