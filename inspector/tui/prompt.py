@@ -9,6 +9,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input
 
+from inspector.model.text import one_line
 from inspector.tui.bars import Bar
 from inspector.tui.line import plain
 
@@ -17,9 +18,13 @@ ACTIONS = {
 }
 
 
-class Line(Input):
-    """What is typed into. Its keys act in the order in which they come: Textual would insert all characters of
-    a packet first and then do what a Backspace between them asks for."""
+class Field(Input):
+    """What is typed or pasted into. What could act on the terminal becomes an escape. Its keys act in the
+    order in which they come: Textual would insert all characters of a packet first and then do what a
+    Backspace between them asks for."""
+
+    def validate_value(self, value: str) -> str:
+        return one_line(value)
 
     async def on_key(self, event: events.Key) -> None:
         if event.key in ACTIONS:
@@ -62,7 +67,7 @@ class Prompt(Horizontal):
         super().__init__(id="prompt")
         self.kind = ""
         self._label = Bar()
-        self._input = Line(compact=True, select_on_focus=False)
+        self._input = Field(compact=True, select_on_focus=False)
         self._input.cursor_blink = False
 
     def compose(self) -> ComposeResult:

@@ -72,6 +72,18 @@ def test_nothing_from_a_file_acts_on_the_terminal(tmp_path: Path) -> None:
         assert_harmless(terminal)
 
 
+def test_what_is_pasted_does_not_act() -> None:
+    with Terminal(EXAMPLE) as terminal:
+        terminal.until("/15")
+        for opened in ("/", "g", "x"):
+            terminal.type(f"{opened}\x1b[200~a\x1b]0;owned\x07\x9b31337m\x0eb\x1b[201~")
+            terminal.quiet()
+            assert_harmless(terminal)
+            terminal.type("\x1b")
+            terminal.quiet()
+        assert terminal.leave("q") == 0
+
+
 def test_names_of_files_and_errors_do_not_act(tmp_path: Path) -> None:
     folder = tmp_path / "a\x1b]0;owned\x07[red]\u202e"
     folder.mkdir()
