@@ -20,7 +20,8 @@ _SPLIT: dict[str, Callable[[bytes | memoryview], dict[str, msgspec.Raw]]] = {
     "msgpack": msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode,
     "json": msgspec.json.Decoder(dict[str, msgspec.Raw]).decode,
 }
-_WANTED = {"v", "ts", "id", "channel_versions", "versions_seen", "pending_sends"}
+_WANTED = {"v", "channel_versions", "versions_seen", "pending_sends"}
+_NOTHING = (b"\xc0", b"null")
 
 Versions = Mapping[str, Value]
 
@@ -90,10 +91,14 @@ def outline(kind: Value, data: object, load: Callable[[Value, object], Value]) -
         values = split(memoryview(parts["channel_values"]))
     except (msgspec.DecodeError, ValueError, KeyError, RecursionError, MemoryError):
         return load(kind, data)
-    found = {key: load(kind, bytes(memoryview(part))) for key, part in parts.items() if key in _WANTED}
+
+    def made(part: msgspec.Raw) -> Value:
+        piece = bytes(memoryview(part))
+        return None if piece in _NOTHING else load(kind, piece)
+
+    found = {key: made(part) for key, part in parts.items() if key in _WANTED}
     found["channel_values"] = {
-        clean(name): load(kind, bytes(memoryview(part))) if _wanted(name, part) else None
-        for name, part in values.items()
+        clean(name): made(part) if _wanted(name, part) else None for name, part in values.items()
     }
     return found
 

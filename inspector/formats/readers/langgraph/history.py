@@ -4,8 +4,9 @@ All of it comes from ids, metadata, writes and the bookkeeping; the values of a 
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
 
 from inspector.formats.readers.langgraph.frames import (
     INPUT,
@@ -34,8 +35,9 @@ from inspector.formats.readers.langgraph.tasks import (
 from inspector.model.run import Problem
 from inspector.model.values import Value
 
-KEPT = 512
-"""Rows, frames and lists of writes that are kept."""
+KEPT = 2048
+"""Rows, frames, lists of writes and so on that are kept."""
+Part = TypeVar("Part")
 
 
 class History:
@@ -44,14 +46,30 @@ class History:
     def __init__(self, store: Store, thread: Thread, problems: list[Problem]) -> None:
         self.store, self.thread, self.problems = store, thread, problems
         self._rows = store.rows_of(thread) or array("q", [thread.row])
-        self.row = lru_cache(KEPT)(self._row)
-        self.frame = lru_cache(KEPT)(self._frame)
-        self.writes = lru_cache(KEPT)(self._writes)
-        self.child = lru_cache(KEPT)(self._child)
-        self.tasks = lru_cache(KEPT)(self._tasks)
+        self._kept: dict[tuple[str, int], Any] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def row(self, seq: int) -> Row:
+        """A checkpoint's row."""
+        return self._keep("row", seq, self._row)
+
+    def frame(self, seq: int) -> Frame | None:
+        """A checkpoint's bookkeeping; None where it cannot be read."""
+        return self._keep("frame", seq, self._frame)
+
+    def writes(self, seq: int) -> list[Write]:
+        """What was written behind a checkpoint."""
+        return self._keep("writes", seq, self._writes)
+
+    def child(self, seq: int) -> int | None:
+        """A step that continues a step; None where none does."""
+        return self._keep("child", seq, self._child)
+
+    def tasks(self, seq: int) -> Tasks:
+        """What is to run behind a step, and how far it got."""
+        return self._keep("tasks", seq, self._tasks)
 
     def reading(self, seq: int) -> Reading:
         """Reads the values of a checkpoint."""
@@ -86,6 +104,16 @@ class History:
     def holds(self, seq: int, sought: Sequence[bytes]) -> bool:
         """Whether one of these byte strings stands in a checkpoint or in what was written behind it."""
         return self.store.holding(self._rows[seq - 1], sought)
+
+    def _keep(self, what: str, seq: int, make: Callable[[int], Part]) -> Part:
+        key = (what, seq)
+        if key not in self._kept:
+            made = make(seq)
+            if len(self._kept) >= KEPT:
+                self._kept.clear()
+            self._kept[key] = made
+        found: Part = self._kept[key]
+        return found
 
     def _row(self, seq: int) -> Row:
         found = self.store.row(self._rows[seq - 1], self.problems)
@@ -128,13 +156,13 @@ class History:
         now = self.frame(seq)
         known = Known(
             learnt=self._learnt,
-            names=self._names,
+            names=lambda: self._names,
             nested=self._nested,
             identify=identifier(row.id, self.thread.namespace, row.metadata.get("step")),
             load=lambda write: self.value(seq, write),
         )
         found = next_tasks(now, self.writes(seq), known, self.writes(parent) if parent and now is None else ())
-        before = self.frame(parent) if parent else None
+        before = self.frame(parent) if parent and found.behind else None
         # A node that ran before, and whose end nobody has ever seen, has no successors.
         found.behind = [name for name in found.behind if before is None or name not in before.versions]
         if child is not None:
@@ -174,9 +202,9 @@ class History:
         """Nodes with a namespace of their own in this one, by the id of their task."""
         found = {}
         lead = f"{self.thread.namespace}|" if self.thread.namespace else ""
-        for thread in self.store.threads():
-            if thread.thread == self.thread.thread and thread.namespace.startswith(lead):
-                node, _, task_id = thread.namespace[len(lead) :].partition("|")[0].rpartition(":")
+        for namespace in self.store.namespaces(self.thread):
+            if namespace.startswith(lead):
+                node, _, task_id = namespace[len(lead) :].partition("|")[0].rpartition(":")
                 found[task_id] = node
         return found
 

@@ -27,7 +27,7 @@ from inspector.model.run import (
     Step,
     Tool,
 )
-from inspector.model.values import to_json
+from inspector.model.values import preview, to_json
 
 FORMAT = "langgraph"
 STATES = 8
@@ -49,7 +49,7 @@ class ThreadRun:
         self._last = len(self._history)
         self._look = lru_cache(STATES)(self._seen)
         last = self._history.frame(self._last)
-        version = None if last is None or last.version is None else str(last.version)
+        version = None if last is None or last.version is None else preview(last.version, 20)
         self.source = SourceInfo(path=self._path, format=FORMAT, version=version)
 
     def __len__(self) -> int:

@@ -78,16 +78,29 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._generation = -1
         self._paths = "task_path" in database.tables["writes"] if "writes" in database.tables else False
         self.has_writes = set(database.tables.get("writes", ())) >= WRITES
 
     def threads(self) -> list[Thread]:
         """Every thread and namespace, in the order of the first checkpoint."""
-        rows = self.database.rows(
-            "SELECT MIN(rowid), CAST(thread_id AS TEXT), CAST(checkpoint_ns AS TEXT) FROM checkpoints "
-            "GROUP BY thread_id, checkpoint_ns ORDER BY MIN(checkpoint_id), 1"
-        )
-        return [Thread(row, _text(thread), _text(namespace)) for row, thread, namespace in rows]
+        if self._generation != self.database.generation:
+            self._generation = self.database.generation
+            rows = self.database.rows(
+                "SELECT MIN(rowid), CAST(thread_id AS TEXT), CAST(checkpoint_ns AS TEXT) FROM checkpoints "
+                "GROUP BY thread_id, checkpoint_ns ORDER BY MIN(checkpoint_id), 1"
+            )
+            self._threads = [Thread(row, _text(thread), _text(namespace)) for row, thread, namespace in rows]
+            self._nested: dict[str, list[str]] = {}
+            for one in self._threads:
+                if one.namespace:
+                    self._nested.setdefault(one.thread, []).append(one.namespace)
+        return self._threads
+
+    def namespaces(self, thread: Thread) -> list[str]:
+        """The nested namespaces of a thread."""
+        self.threads()
+        return self._nested.get(thread.thread, [])
 
     def rows_of(self, thread: Thread) -> "array[int]":
         """The row ids of a thread's checkpoints, oldest first."""

@@ -54,7 +54,7 @@ class Known(NamedTuple):
     made; and how a write is read."""
 
     learnt: Mapping[str, Iterable[str]]
-    names: Sequence[str]
+    names: Callable[[], Sequence[str]]
     nested: Mapping[str, str]
     identify: Identify
     load: Callable[[Write], Value]
@@ -137,7 +137,7 @@ def _without_path(found: Tasks, orphans: dict[str, list[Write]], frame: Frame | 
             _take(found.deduce(node) if task.writes else task, orphans, (task_id,))
     if frame is not None:
         present = {task.node for task in found.tasks}
-        for name in known.names:
+        for name in known.names():
             task = Task(name)
             if name not in present and _take(task, orphans, known.identify(name, None, frame, found.behind)):
                 found.tasks.append(task)
