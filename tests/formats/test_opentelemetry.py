@@ -397,7 +397,7 @@ def test_several_traces_are_several_runs(path: Path) -> None:
 
 
 def test_a_large_file_of_one_trace_opens_before_it_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.formats.readers.opentelemetry.CHECKED", 100)
+    monkeypatch.setattr("inspector.formats.readers.opentelemetry.traces.CHECKED", 100)
     data = lines(*(span(number, parent=0) for number in range(300)))
     path.write_bytes(data)
     run = open_path(str(path)).open()

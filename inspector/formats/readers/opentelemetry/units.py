@@ -12,6 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice, repeat
+from operator import le
 from typing import Any
 
 import msgspec
@@ -29,7 +31,10 @@ MAPPED = 4 << 20
 """Bytes of a unit beyond which its text is not held in memory."""
 KEPT = 8
 """Units whose parts are kept."""
+CHUNK = 4096
+"""Spans that are taken in at once."""
 UNKNOWN = -1
+_NONE = "0" * 16
 LATEST = (1 << 63) - 1
 """The last nanosecond since 1970 that a column holds, in the year 2262; later ones are sorted as it is."""
 
@@ -67,6 +72,7 @@ class _ConsoleIds(msgspec.Struct):
 
 
 _ids = msgspec.json.Decoder(_UnitIds).decode
+_ids_of_one = msgspec.json.Decoder(_SpanIds).decode
 _console = msgspec.json.Decoder(_ConsoleIds).decode
 
 
@@ -129,9 +135,7 @@ class SpanFile(LineFile):
         units = bisect_left(self.units, offset)
         if units < len(self.units):
             del self.units[units:]
-            rows = bisect_left(self.unit, units)
-            for column in (self.unit, self.place, self.trace, self.ids, self.parents, self.begins, self.ends):
-                del column[rows:]
+            self._forget(units)
             self._cache.clear()
 
     def text(self, begin: int, end: int) -> Text:
@@ -151,36 +155,73 @@ class SpanFile(LineFile):
         unit = len(self.units)
         self.units.append(offset)
         try:
-            found = _ids(text)
+            found = _ids_of(text) if len(text) <= MAPPED else map(_ids_of_one, self._parts_of(unit, text))
+            place = 0
+            while chunk := list(islice(found, CHUNK)):
+                if not self._add_chunk(unit, place, chunk):
+                    self._add_each(unit, place, offset, chunk, text)
+                place += len(chunk)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            self._forget(unit)
             if not self._add_console(unit, text):
                 self._add_carefully(unit, offset, text)
-            return
-        place = 0
-        for resource in found.resourceSpans:
-            for scope in resource.scopeSpans:
-                for one in scope.spans:
-                    if not self._add_quickly(unit, place, one):
-                        part = self.parts(unit, text)[place]
-                        self._add_one(unit, place, offset, part)
-                    place += 1
 
-    def _add_quickly(self, unit: int, place: int, one: _SpanIds) -> bool:
-        begin, end = one.startTimeUnixNano, one.endTimeUnixNano
-        sound = (
-            type(one.traceId) is type(one.spanId) is type(begin) is type(end) is str
-            and one.traceId != ""
-            and one.spanId != ""
-            and (one.parentSpanId is None or type(one.parentSpanId) is str)
-            and len(begin) < 40
-            and len(end) < 40
-            and begin.isdecimal()
-            and end.isdecimal()
-            and 0 < (start := int(begin)) <= (stop := int(end)) < LATEST
-        )
-        if sound:
-            self._append(unit, place, one.traceId, one.spanId, one.parentSpanId or "", start, stop)
-        return sound
+    def _parts_of(self, unit: int, text: Text) -> Iterator[Any]:
+        return (part[0] for part in self.parts(unit, text))
+
+    def _forget(self, unit: int) -> None:
+        """Forget the spans of a unit and of all behind it."""
+        rows = bisect_left(self.unit, unit)
+        for column in (self.unit, self.place, self.trace, self.ids, self.parents, self.begins, self.ends):
+            del column[rows:]
+
+    def _add_chunk(self, unit: int, place: int, chunk: list[_SpanIds]) -> bool:
+        """Take in spans of which nothing is odd, all at once; False, and nothing was taken in, when something
+        is."""
+        try:
+            begins, ends = [one.startTimeUnixNano for one in chunk], [one.endTimeUnixNano for one in chunk]
+            names, parents = [one.spanId for one in chunk], [one.parentSpanId or _NONE for one in chunk]
+            digits, letters = "".join(begins) + "".join(ends), "".join(names) + "".join(parents)
+            first, last = array("q", map(int, begins)), array("q", map(int, ends))
+            sound = (
+                digits.isascii()
+                and digits.isdecimal()
+                and letters.isascii()
+                and letters.isalnum()
+                and _NONE not in names
+                and {*map(len, names), *map(len, parents)} == {16}
+                and min(first) > 0
+                and all(map(le, first, last))
+            )
+            if not sound:
+                return False
+            ids, above = array("Q", map(int, names, repeat(16))), array("Q", map(int, parents, repeat(16)))
+            traces = [self._trace(one.traceId) for one in chunk]
+        except (TypeError, ValueError, OverflowError):
+            return False
+        self.unit.extend(repeat(unit, len(chunk)))
+        self.place.extend(range(place, place + len(chunk)))
+        self.trace.extend(traces)
+        self.ids.extend(ids)
+        self.parents.extend(above)
+        self.begins.extend(first)
+        self.ends.extend(last)
+        return True
+
+    def _add_each(self, unit: int, place: int, offset: int, chunk: list[_SpanIds], text: Text) -> None:
+        parts = self.parts(unit, text)
+        for at in range(place, place + len(chunk)):
+            self._add_one(unit, at, offset, parts[at])
+
+    def _trace(self, spelled: str) -> int:
+        """The number of a trace, whichever way its id is spelled. Raises ValueError for no id."""
+        number = self._spelled.get(spelled)
+        if number is None:
+            key = spans.hexadecimal(spelled, 16)
+            if not key:
+                raise ValueError("no trace id")
+            number = self._spelled[spelled] = self.traces.setdefault(key, len(self.traces))
+        return number
 
     def _add_console(self, unit: int, text: Text) -> bool:
         try:
@@ -218,10 +259,7 @@ class SpanFile(LineFile):
     def _append(
         self, unit: int, place: int, trace: str, name: str, parent: str, begin: int | None, end: int | None
     ) -> None:
-        number = self._spelled.get(trace)
-        if number is None:
-            key = spans.hexadecimal(trace, 16) or trace
-            number = self._spelled[trace] = self.traces.setdefault(key, len(self.traces))
+        number = self._trace(trace)
         self.unit.append(unit)
         self.place.append(place)
         self.trace.append(number)
@@ -305,6 +343,11 @@ class SpanFile(LineFile):
             if found >= 0:
                 return low + found // 8
         return None
+
+
+def _ids_of(text: Text) -> Iterator[_SpanIds]:
+    found = _ids(text)
+    return (one for resource in found.resourceSpans for scope in resource.scopeSpans for one in scope.spans)
 
 
 def _number(name: str) -> int:
