@@ -98,6 +98,7 @@ class Database:
         self.problems: list[Problem] = []
         self._deadline = time.monotonic() + OPEN_SECONDS
         self._remove: Any = lambda: None
+        self.__dict__.pop("_connection", None)  # what was open before stays so until this has worked
         try:
             self._connection = self._connect()
             self.tables = self._tables()

@@ -12,6 +12,7 @@ from inspector.formats import open_path
 from inspector.formats.readers.langgraph.frames import Frame
 from inspector.formats.readers.langgraph.history import History
 from inspector.formats.readers.langgraph.taskids import identifier
+from inspector.formats.sqlitefile import Database
 from inspector.model.run import Pending, RunLink, State
 from inspector.model.source import RunSource
 from tests.formats.langgraph_stores import NULL, Base, Thread, ai, human, interrupt, result, send
@@ -493,6 +494,25 @@ def test_the_timeline_builds_no_state(base: Base, monkeypatch: pytest.MonkeyPatc
     ]
     run = runs.open("one")
     assert [step.name for step in run.steps(1, 9)] == ["input", "__start__", "agent"]
+
+
+def test_a_list_asks_little_of_each_thread(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.connection.execute("BEGIN")
+    for number in range(60):
+        tool_loop(base, name=f"thread-{number}")
+    base.connection.execute("COMMIT")
+    base.close()
+    asked: list[str] = []
+    rows = Database.rows
+
+    def counted(self: Database, query: str, *rest: Any) -> Any:
+        asked.append(query)
+        return rows(self, query, *rest)
+
+    monkeypatch.setattr(Database, "rows", counted)
+    assert len(open_path(str(base.path)).rows()) == 60
+    assert len(asked) <= 60 * 10
+    assert sum("GROUP BY" in query for query in asked) == 1
 
 
 def test_long_thread_opens_fast(base: Base) -> None:

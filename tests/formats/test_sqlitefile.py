@@ -221,6 +221,10 @@ def test_refresh_takes_in_what_was_written_since(home: Path) -> None:
     path.write_bytes(b"no database at all")
     assert not database.refresh(), "what was read before stays"
     assert keys(database) == [1, 9]
+    path.unlink()
+    assert not database.refresh()
+    assert keys(database) == [1, 9]
+    assert not database.problems
     database.close()
 
 
