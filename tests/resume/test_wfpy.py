@@ -403,7 +403,7 @@ def test_two_connections_of_one_id_are_not_replayed(flow: Path) -> None:
     assert codes(check(job(flow, path, 2, app="other"))) == ["step_not_resumable"]
 
 
-@pytest.mark.parametrize("step", [None, *range(5)])
+@pytest.mark.parametrize("step", [None, 1, 4])
 def test_at_each_firing_of_a_loop(flow: Path, step: int | None) -> None:
     (flow / "STOP-3").touch()
     path = made(flow, "first", workflow="rounds")
@@ -438,7 +438,7 @@ def test_nothing_goes_into_the_runs_own_folder(flow: Path) -> None:
     assert files(flow / "out") == before
 
 
-@pytest.mark.parametrize("step", [1, 4, 7, 10])
+@pytest.mark.parametrize("step", [4, 10])
 def test_parallel_workers_replay_what_was_before_the_step(flow: Path, step: int) -> None:
     path = made(flow, "whole", workflow="wide")
     assert check(job(flow, path, step, app="wide")).resumable
