@@ -14,6 +14,7 @@ from inspector.model.run import State
 
 STRETCH = 256
 KEPT = 64
+"""States that are kept at most, at even distances."""
 
 Known = tuple[State, int]
 """A state, and the number that the file gives its step."""
@@ -36,9 +37,10 @@ class States:
 
     def forget(self) -> None:
         """The file is another one now."""
-        self._start = 0
+        self._start = self._origin = 0
         self._walk: list[Known | None] = []
         self._kept: dict[int, Known] = {}
+        self._every = STRETCH
 
     def at(self, step: int) -> State | None:
         """The state after `step`, None when it cannot be told."""
@@ -64,19 +66,21 @@ class States:
         known = None
         while base is not None and (known := self._load(base)) is None:
             base = self._nearest(step)
-        self._start, self._walk = base or 0, [known]
+        self._start = self._origin = base or 0
+        self._walk = [known]
 
     def _forward(self) -> None:
         step, before = self._start + len(self._walk), self._walk[-1]
         known = self._after(before, step) if before else None
         if len(self._walk) < STRETCH:
             self._walk.append(known)
-            return
-        self._start, self._walk = step, [known]
-        if known:
+        else:
+            self._start, self._walk = step, [known]
+        if known and step % self._every == 0 and step - self._origin >= STRETCH:
             self._kept[step] = known
             if len(self._kept) > KEPT:
-                self._kept = dict(sorted(self._kept.items())[::2])
+                self._every *= 2
+                self._kept = {place: state for place, state in self._kept.items() if place % self._every == 0}
 
     def _after(self, before: Known, step: int) -> Known | None:
         found = self._change(step)

@@ -110,6 +110,21 @@ def test_without_checkpoints_states_are_kept_on_the_way(path: Path, monkeypatch:
     assert len(calls) <= 3 * 256
 
 
+def test_states_that_are_kept_are_few_and_evenly_apart(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.formats.states.STRETCH", 4)
+    monkeypatch.setattr("inspector.formats.states.KEPT", 8)
+    run = opened(path, text(records(300, every=0)))
+    assert run.state(300) is not None
+    calls: list[int] = []
+    decode = run.decode
+    monkeypatch.setattr(run, "decode", lambda line, offset: calls.append(offset) or decode(line, offset))
+    known = states(300)
+    for seq in (299, 7, 150, 201, 66, 98, 250):
+        calls.clear()
+        assert to_json(run.state(seq)) == to_json(known[seq])
+        assert len(calls) <= 64 + 1, f"{len(calls)} records were read for the state after {seq}"
+
+
 @pytest.mark.parametrize("number", ["310.50", "1E+2", "1e999", "NaN", "-Infinity", "-0", "9" * 5000])
 def test_numbers_stay_as_written(path: Path, number: str) -> None:
     values = {"x": Number(number), "in": [{"y": Number(number)}]}
