@@ -8,7 +8,6 @@ from inspector.model.records import Checkpoint, End, Header, JournalRecord, Oper
 from inspector.model.run import Call, Message, Pending, State, Step
 from inspector.model.values import to_json
 
-
 DONE = End(status="completed")
 
 
