@@ -46,8 +46,9 @@ class States:
         """The state after `step`, None when it cannot be told."""
         known = self._walked(step)
         if known is None:
-            base = self._nearest(step)
-            if not self._walk or not (base or 0) <= self._start <= step:
+            base, kept = self._nearest(step), self._kept_before(step)
+            near = max(base or 0, kept or 0)
+            if not self._walk or not (base or 0) <= self._start <= step or near >= self._start + len(self._walk):
                 self._begin(step, base)
             while self._start + len(self._walk) <= step:
                 self._forward()
@@ -58,8 +59,11 @@ class States:
         place = step - self._start
         return self._walk[place] if 0 <= place < len(self._walk) else None
 
+    def _kept_before(self, step: int) -> int | None:
+        return max((place for place in self._kept if place <= step), default=None)
+
     def _begin(self, step: int, base: int | None) -> None:
-        kept = max((place for place in self._kept if place <= step), default=None)
+        kept = self._kept_before(step)
         if kept is not None and (base is None or kept > base):
             self._start, self._walk = kept, [self._kept[kept]]
             return
