@@ -198,7 +198,7 @@ class Viewer(Page):
 
 def as_value(value: Any) -> Value:
     """A lazy sequence as the list it stands for."""
-    if isinstance(value, Sequence) and not isinstance(value, str | list):
+    if isinstance(value, Sequence) and not isinstance(value, str | list | tuple):
         return list(value)
     return value
 
@@ -216,7 +216,7 @@ def as_text(value: Value) -> str:
 
 def views(value: Value, title: str, ascii: bool) -> list[TextView | TreeView]:
     """The ways to show a value, the best one first."""
-    if isinstance(value, list | dict):
+    if isinstance(value, list | tuple | dict):
         return [TreeView(value, title), TextView(as_text(value), ascii=ascii)] if value else [TreeView(value, title)]
     text = TextView(as_text(value), ascii=ascii)
     inner = parsed(value) if isinstance(value, str) else None

@@ -38,7 +38,7 @@ class Branch:
             return ()
         if isinstance(value, dict) and isinstance(before, dict):
             return [name for name in before if name not in value]
-        if isinstance(value, list) and isinstance(before, list):
+        if isinstance(value, list | tuple) and isinstance(before, list | tuple):
             return range(len(value), len(before))
         return ()
 
@@ -60,7 +60,7 @@ class Branch:
             return self._value[name]
         if isinstance(before, dict) and isinstance(self._value, dict):
             return before.get(name, MISSING)
-        if isinstance(before, list) and isinstance(self._value, list) and isinstance(name, int):
+        if isinstance(before, list | tuple) and isinstance(self._value, list | tuple) and isinstance(name, int):
             return before[name] if name < len(before) else MISSING
         return MISSING
 

@@ -63,7 +63,7 @@ _NONE = _Toggled()
 
 
 class Tree:
-    """The rows of a value that is a list or dict, without a row for itself.
+    """The rows of a value that is a list, tuple or dict, without a row for itself.
 
     `toggled` holds the `Fold`s that are not as they are at first. `before` is the value before the step,
     MISSING where changes are not to be marked.
@@ -130,7 +130,7 @@ class Tree:
         child = branch.child(number)
         path = (*branch.path(), child.name)
         shown = child.before if isinstance(child.value, Missing) else child.value
-        folds = isinstance(child.value, dict | list) and bool(child.value)
+        folds = isinstance(child.value, dict | list | tuple) and bool(child.value)
         spans = [
             Span(self._indent(branch.depth), "dim"),
             Span(fold_sign(folds, opened), "dim"),
@@ -161,7 +161,7 @@ _STYLES = {"": "", "-": "removed", "+": "added", "~": "changed"}
 
 def same(value: Value, before: Value) -> bool:
     """What `equal` says, at the speed of C for large values."""
-    if value is before or not isinstance(value, dict | list):
+    if value is before or not isinstance(value, dict | list | tuple):
         return equal(value, before)
     try:
         if value != before:
@@ -184,7 +184,7 @@ def _opened(branch: Branch, toggled: _Toggled) -> list[int]:
 
 
 def _is_open(branch: Branch, child: Child, toggled: _Toggled) -> bool:
-    if not (isinstance(child.value, dict | list) and child.value):
+    if not (isinstance(child.value, dict | list | tuple) and child.value):
         return False
     swapped = toggled.below.get(child.name, _NONE).here
     return open_at_first(branch.depth, len(branch), len(child.value)) != swapped
@@ -202,7 +202,7 @@ def fold_sign(folds: bool, opened: bool) -> str:
 
 
 def _content(value: Value, opened: bool, style: str) -> list[Span]:
-    if isinstance(value, dict | list):
+    if isinstance(value, dict | list | tuple):
         size = f"{{{len(value)}}}" if isinstance(value, dict) else f"[{len(value)}]"
         if opened or not value:
             return [Span(size, "dim")]

@@ -152,7 +152,7 @@ def occurrences(value: Value, text: str) -> Iterator[tuple[Order, bool]]:
             continue
         number, name, part = entry
         there = isinstance(name, str) and text in name
-        if isinstance(part, dict | list):
+        if isinstance(part, dict | list | tuple):
             stack.append(((*order, number), _children(part)))
         else:
             there = there or text in plain_text(part)
@@ -188,7 +188,7 @@ def closed_at_first(value: Value, most: int) -> list[Fold] | None:
             return None
         pairs = holder.items() if isinstance(holder, dict) else enumerate(holder)
         for name, part in pairs:
-            if isinstance(part, dict | list) and part:
+            if isinstance(part, dict | list | tuple) and part:
                 inner = (*path, name)
                 stack.append((inner, part))
                 if not open_at_first(len(path), len(holder), len(part)):

@@ -108,5 +108,14 @@ def test_another_trees_folds_are_not_its_own() -> None:
     assert len(rows({"a": {"b": 1}}, {Fold("t", ("a",)), Fold("t", ("no", "such")), "else"})) == 1
 
 
+def test_tuples_are_lists_here() -> None:
+    assert rows({"tokens": (1, {"a": 2})}, before={"tokens": (1,)}) == [
+        "~ ▾ tokens: [2]",
+        "      0: 1",
+        "+   ▾ 1: {1}",
+        "+       a: 2",
+    ]
+
+
 def test_names_cannot_break_a_row() -> None:
     assert rows({"a\nb": 1, "": 2}) == ["  a\\nb: 1", '  "": 2']
