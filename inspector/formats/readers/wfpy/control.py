@@ -9,7 +9,8 @@ items are too.
 from typing import Protocol
 
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint, SavedActor, SavedQueue
-from inspector.formats.readers.wfpy.network import Actor, Queue
+from inspector.formats.readers.wfpy.network import Actor
+from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.tokens import Store, elements
 
 NOTHING = b"null"

@@ -1,6 +1,7 @@
 """What the code was, as far as a run folder tells: the graph."""
 
-from inspector.formats.readers.wfpy.network import BOUNDARY, Network, Queue, Scope
+from inspector.formats.readers.wfpy.network import Network, Scope
+from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
 from inspector.model.run import Definition, Edge, Graph, Node
 
 

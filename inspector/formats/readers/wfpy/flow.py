@@ -8,7 +8,8 @@ from collections import deque
 
 from inspector.formats.readers.wfpy.control import Controls
 from inspector.formats.readers.wfpy.journal import Entry, Text
-from inspector.formats.readers.wfpy.network import BOUNDARY, Actor, Network, Queue
+from inspector.formats.readers.wfpy.network import Actor, Network
+from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
 from inspector.formats.readers.wfpy.tokens import ELSEWHERE, Store
 
 KEPT = 32 << 20

@@ -9,6 +9,7 @@ are; in full only when somebody looks.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -21,6 +22,9 @@ from inspector.model.values import Value
 
 PIECES = 1 << 30
 """Line numbers from here on are pieces of damaged lines that are whole records."""
+
+UNREAD = b"?"
+"""Stands for the text of a token where the standard parser cannot give it back as it was."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Text = bytes | None
@@ -61,13 +65,13 @@ def careful(line: bytes, place: Place, problems: list[Problem]) -> Entry:
     value = parse(line, place, problems)
     if not isinstance(value, dict):
         raise Damaged(0, "is no object, so no firing")
-    try:
-        exact = json.loads(line)
-    except (ValueError, RecursionError):
-        exact = value
-    groups = exact.get("produced")
+    groups = value.get("produced")
     if isinstance(groups, list):
-        value["produced"] = [_as_raw(group) for group in groups]
+        try:
+            exact = json.loads(line)["produced"]
+        except (ValueError, RecursionError):
+            exact = None
+        value["produced"] = [_as_raw(group, exact[at] if exact else None) for at, group in enumerate(groups)]
     for name in ("header", "context", "chatHistory"):
         if name in value:
             value[name] = msgspec.Raw(b"0")
@@ -80,17 +84,12 @@ def careful(line: bytes, place: Place, problems: list[Problem]) -> Entry:
     return entry
 
 
-def _as_raw(group: Any) -> Any:
+def _as_raw(group: Any, exact: Any) -> Any:
+    """A group of produced tokens with each token as text: from the same group as it stands in the file."""
     if not (isinstance(group, list) and len(group) == 2 and isinstance(group[1], list)):
         return group
-    return [group[0], [msgspec.Raw(_text(token)) for token in group[1]]]
-
-
-def _text(token: Any) -> bytes:
-    try:
-        return json.dumps(token).encode()
-    except (TypeError, ValueError, RecursionError):
-        return b"?"
+    texts = [UNREAD] * len(group[1]) if exact is None else [json.dumps(token).encode() for token in exact[1]]
+    return [group[0], list(map(msgspec.Raw, texts))]
 
 
 class Problems(list[Problem]):
@@ -198,7 +197,7 @@ class Journal:
         """Keep which pieces of a damaged line may be whole records."""
         starts = [match.start() for match in _RECORD.finditer(line)][:64]
         pieces = self.broken[number] = []
-        for begin, end in zip(starts, [*starts[1:], len(line)], strict=True):
+        for begin, end in pairwise([*starts, len(line)]):
             self._pieces.append((number, self.lines.starts[number] + begin, len(line[begin:end].rstrip())))
             pieces.append(PIECES + len(self._pieces) - 1)
 
@@ -224,16 +223,34 @@ class Journal:
             return {}
         return value if isinstance(value, dict) else {}
 
-    def token(self, number: int, ordinal: int) -> bytes | None:
-        """The text of a token by its place among all that the line's firing made; None where it is gone."""
-        entry = decode(self.text(number))
-        if entry is None:
-            try:
-                entry = careful(self.text(number), self.place(number), [])
-            except Damaged:
-                return None
-        for _, tokens in entry.produced or ():
-            if ordinal < len(tokens):
-                return bytes(memoryview(tokens[ordinal]))
-            ordinal -= len(tokens)
-        return None
+    def line_of(self, number: int) -> int:
+        """The line that a record stands on: itself, unless it is a piece of one."""
+        return self._pieces[number - PIECES][0] if number >= PIECES else number
+
+    def entry(self, number: int) -> Entry | None:
+        """The columns of a record, None where it is gone by now."""
+        text = self.text(number)
+        try:
+            return decode(text) or careful(text, self.place(number), [])
+        except Damaged:
+            return None
+
+    def token(self, number: int, ordinal: int) -> Text:
+        """The text of a token by its place among all that the line's firing made, None where it cannot be
+        given back."""
+        entry = self.entry(number)
+        found = _nth([tokens for _, tokens in entry.produced or ()], ordinal) if entry is not None else None
+        return None if found is None or bytes(memoryview(found)) == UNREAD else bytes(memoryview(found))
+
+    def token_value(self, number: int, ordinal: int) -> Value:
+        """The same as a value, for one whose text cannot be given back."""
+        groups = self.value(number).get("produced")
+        return _nth([group[1] for group in groups], ordinal) if isinstance(groups, list) else None
+
+
+def _nth(groups: Sequence[Sequence[Any]], ordinal: int) -> Any:
+    for tokens in groups:
+        if ordinal < len(tokens):
+            return tokens[ordinal]
+        ordinal -= len(tokens)
+    return None

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from inspector.formats.readers.wfpy.artifacts import Facts
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
-from inspector.formats.readers.wfpy.network import BOUNDARY, Network, Queue, Scope
+from inspector.formats.readers.wfpy.network import Network, Scope
+from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
 from inspector.formats.readers.wfpy.trace import Trace, segments
 
 

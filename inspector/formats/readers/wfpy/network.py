@@ -1,23 +1,17 @@
-"""The network of a run: plans inside plans, their actors and queues, and what passed through each queue.
-
-A queue is a log: the tokens ever put on it in order, and the step of each put and each take. So its contents
-after any step are a range of that log, found by two binary searches, and no snapshots are needed; a token
-costs sixteen bytes, whatever it is, and is decoded when somebody looks.
-"""
+"""The network of a run: plans inside plans, their actors and queues."""
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
-from inspector.formats.readers.wfpy.journal import Entry, Text
+from inspector.formats.readers.wfpy.journal import Entry
+from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
 from inspector.model.text import clean
 
-BOUNDARY = "WF"
-"""What stands in a queue's id for the workflow's own ports."""
 DEEPEST = 100
 MOST_ACTORS = 20_000
 MOST_QUEUES = 50_000
@@ -27,84 +21,6 @@ Path = tuple[str, ...]
 
 class TooLarge(ValueError):
     """A network of more actors, queues or levels than anybody draws."""
-
-
-class Queue:
-    """One connection of a plan. `refs` say where its tokens stand, `puts` and `takes` after which step they
-    were there or gone; `initial` are the tokens it began with, before those of `refs`; `fresh` has the texts of
-    those that are in it now. From step `vague_from` on the records do not tell what is in it. `leaves`: it is
-    an output of a nested workflow."""
-
-    __slots__ = (
-        *("id", "scope", "source", "out_port", "target", "in_port", "ordinal"),
-        *("refs", "puts", "takes", "initial", "fresh", "waiter", "vague_from", "leaves"),
-    )
-
-    def __init__(self, scope: "Scope", queue_id: str, ordinal: int) -> None:
-        self.id, self.scope, self.ordinal = queue_id, scope, ordinal
-        left, _, right = queue_id.partition("-->")
-        self.source, _, self.out_port = left.partition(".")
-        self.target, _, self.in_port = right.partition(".")
-        self.leaves = scope.owner is not None and self.target == BOUNDARY
-        self.refs, self.puts, self.takes = array("Q"), array("I"), array("I")
-        self.initial: list[int] = []
-        self.fresh: deque[Text] = deque()
-        self.waiter: Actor | None = None
-        self.vague_from: int | None = None
-
-    @property
-    def untouched(self) -> bool:
-        """Whether all that was taken so far was there at the beginning."""
-        return len(self.takes) <= len(self.initial)
-
-    def begin_with(self, ref: int, text: Text) -> None:
-        """One more token that was there at the beginning, behind those known already."""
-        self.fresh.insert(len(self.initial) - min(len(self.takes), len(self.initial)), text)
-        self.initial.append(ref)
-
-    def is_vague(self, step: int) -> bool:
-        return self.vague_from is not None and step >= self.vague_from
-
-    def blur(self, step: int) -> None:
-        """From `step` on nobody knows what is in it."""
-        self.vague_from = step if self.vague_from is None else min(self.vague_from, step)
-
-    def size(self, step: int) -> int:
-        """How many tokens it holds after `step`."""
-        return len(self.initial) + bisect_right(self.puts, step) - bisect_right(self.takes, step)
-
-    def contents(self, step: int) -> Sequence[int]:
-        """The tokens in it after `step`, head first."""
-        begin = bisect_right(self.takes, step)
-        return self._range(begin, begin + self.size(step))
-
-    def taken(self, step: int) -> Sequence[int]:
-        """The tokens taken in `step`."""
-        return self._range(bisect_left(self.takes, step), bisect_right(self.takes, step))
-
-    def _range(self, begin: int, end: int) -> Sequence[int]:
-        known = len(self.initial)
-        if begin >= known:
-            return self.refs[begin - known : end - known]
-        return [*self.initial[begin:end], *self.refs[: max(end - known, 0)]]
-
-    def head(self, at: int = 0) -> int:
-        """The token at the head now, or one behind it."""
-        index = len(self.takes) + at
-        known = len(self.initial)
-        return self.initial[index] if index < known else self.refs[index - known]
-
-    def put_at(self, index: int) -> int:
-        """The step in which token number `index` of its log was put."""
-        known = len(self.initial)
-        return 0 if index < known else self.puts[index - known]
-
-    def replace(self, index: int, ref: int) -> None:
-        """Say better what token number `index` of its log is."""
-        if index < len(self.initial):
-            self.initial[index] = ref
-        else:
-            self.refs[index - len(self.initial)] = ref
 
 
 class Actor:
@@ -155,6 +71,14 @@ class Actor:
         if self.child is None:
             return self.fired and self.kind != "workflow"
         return any(queue.target == BOUNDARY and queue.in_port == port for queue in self.child.queues)
+
+    def merges(self, port: str) -> bool:
+        """Whether several actors inside put on one output: their order is not that of the journal's lines."""
+        if self.child is None:
+            return False
+        ends = [queue for queue in self.child.queues if queue.target == BOUNDARY and queue.in_port == port]
+        inner = [(self.child.actors.get(queue.source), queue.out_port) for queue in ends]
+        return len(ends) > 1 or any(actor is not None and actor.merges(out) for actor, out in inner)
 
     def queues(self) -> Iterator[Queue]:
         """All queues at it."""

@@ -13,8 +13,9 @@ from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.readers.wfpy import layout
 from inspector.formats.readers.wfpy.artifacts import Artifacts, origin_of
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
-from inspector.formats.readers.wfpy.journal import Entry, Journal, decode
-from inspector.formats.readers.wfpy.network import Network, Queue, TooLarge
+from inspector.formats.readers.wfpy.journal import PIECES, Entry, Journal
+from inspector.formats.readers.wfpy.network import Network, TooLarge
+from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.replay import Replay
 from inspector.formats.readers.wfpy.schedule import Schedule
 from inspector.formats.readers.wfpy.tokens import Store
@@ -120,7 +121,7 @@ class Rebuilt:
         self.network, self._names, self.store = network, network, Store(self.journal)
         self._again = network.late = False
         self.replay = Replay(network, self.store, self.journal, unknown_inputs="inputs" not in self.header)
-        self._line, self.seq = self._first, 0
+        self._line, self.seq = self.journal.line_of(self._first), 0
         self._seed()
         self.schedule = Schedule(self.trace, self.replay, self.places, self._unfinished())
         self.schedule.begin()
@@ -211,7 +212,7 @@ class Rebuilt:
 
     def seq_of(self, step: int) -> int:
         """The number that wfpy gave a step."""
-        entry = decode(self.text(step)) if step else None
+        entry = self.journal.entry(self.replay.lines[step - 1]) if step else None
         return entry.seq if entry is not None and entry.seq is not None else step
 
     def _take_in(self, number: int, line: bytes) -> None:
@@ -221,7 +222,7 @@ class Rebuilt:
             self._damaged = True
             self.replay.lost()
         for at, entry in self.journal.entries(number, line):
-            if entry.header is not msgspec.UNSET:
+            if entry.header is not msgspec.UNSET or (at >= PIECES and at < self._first):
                 continue
             if entry.seq == self.seq + 1:
                 self.seq += 1

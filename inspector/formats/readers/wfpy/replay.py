@@ -12,8 +12,9 @@ import msgspec
 
 from inspector.formats.readers.wfpy.copies import copies, names_file
 from inspector.formats.readers.wfpy.flow import Flow
-from inspector.formats.readers.wfpy.journal import Entry, Journal
-from inspector.formats.readers.wfpy.network import Actor, Network, Queue
+from inspector.formats.readers.wfpy.journal import UNREAD, Entry, Journal, Problems
+from inspector.formats.readers.wfpy.network import Actor, Network
+from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.tokens import Store, matches
 from inspector.model.run import Problem
 from inspector.model.text import clean
@@ -35,6 +36,7 @@ class Replay(Flow):
         self.journal = journal
         self.lines, self.contexts, self.unsettled = array("I"), array("I"), array("I")
         self.stopped_at: int | None = None
+        self.problems: list[Problem] = Problems()
         self.read = 0
 
     def lost(self) -> None:
@@ -118,7 +120,7 @@ class Replay(Flow):
         if actor.base is not None and before > actor.base:
             self.lost()
             for queue in actor.queues():
-                queue.blur(min(self.lost_at or 0, step))
+                queue.blur(min((self.lost_at or 0) + 1, step))
         actor.base = max(before, actor.base or 0)
 
     def _produce(self, actor: Actor, number: int, entry: Entry) -> None:
@@ -130,7 +132,8 @@ class Replay(Flow):
                 seen[queue_id] = seen.get(queue_id, -1) + 1
             queue = actor.queue(queue_id, seen.get(queue_id, 0) if seen else 0)
             for token in tokens:
-                self.put(queue, ref, self.step, bytes(memoryview(token)))
+                text = bytes(memoryview(token))
+                self.put(queue, ref, self.step, text if text != UNREAD else None)
                 ref += 1
 
     def _consume(self, actor: Actor, queue: Queue, count: int, digest: str) -> None:
@@ -160,12 +163,17 @@ class Replay(Flow):
             for _ in range(count):
                 self.seed(queue, self.store.unknown())
             return count
+        ahead = range(1, min(AHEAD, len(queue.fresh) - count + 1))
+        found = next((at for at in ahead if self._same(queue, at, count, digest)), None)
         if queue.is_vague(self.step) or self.lost_at is not None:
             queue.blur(self.step)
-            ahead = range(1, min(AHEAD, len(queue.fresh) - count + 1))
-            found = next((at for at in ahead if self._same(queue, at, count, digest)), None)
             return 0 if found is None else found + count
-        if not self._copied(queue, count, digest):
+        if queue.merged():
+            if found is not None and not queue.untaken_initial:
+                queue.bring_forward(found, count)
+            else:
+                self._forget(queue, count, "put on one output by several actors at once")
+        elif not self._copied(queue, count, digest):
             path, where = "/".join(actor.path), str(self.journal.place(self.lines[-1]))
             message = f"{path} took a token of {queue.id} that is not the one put there, or changed it"
             self._note(where, f"{message}: its digest differs")
@@ -181,10 +189,16 @@ class Replay(Flow):
         begin = len(queue.takes)
         guesses = copies(texts[0], source, queue.out_port, queue.put_at(begin)) if count == 1 else ()
         found = next((text for text in guesses if matches([text], digest)), None)
-        copied = self.store.unknown("a nested workflow copied the file") if found is None else self.store.of_text(found)
-        for at in range(count):
-            queue.replace(begin + at, copied)
+        if found is None:
+            self._forget(queue, count, "a nested workflow copied the file")
+        else:
+            queue.replace(begin, self.store.of_text(found))
         return True
+
+    def _forget(self, queue: Queue, count: int, reason: str) -> None:
+        """It is not known after all what the next tokens of a queue are."""
+        for at in range(count):
+            queue.replace(len(queue.takes) + at, self.store.unknown(reason))
 
     def _force(self) -> None:
         """Do the entry that waits longest with what is there."""
@@ -216,4 +230,4 @@ class Replay(Flow):
             self._held.clear()
 
     def _note(self, where: str, message: str) -> None:
-        self.journal.problems.append(Problem(severity="warning", where=where, message=clean(message)))
+        self.problems.append(Problem(severity="warning", where=where, message=clean(message)))

@@ -12,9 +12,10 @@ from inspector.formats.readers.wfpy.checkpoint import Checkpoint
 from inspector.formats.readers.wfpy.checks import Comparison
 from inspector.formats.readers.wfpy.definition import definition
 from inspector.formats.readers.wfpy.journal import Journal, Problems
-from inspector.formats.readers.wfpy.network import Network, Queue, TooLarge
+from inspector.formats.readers.wfpy.network import Network, TooLarge
 from inspector.formats.readers.wfpy.outcome import Outcome, active, outcome, resume, run_id, run_name
 from inspector.formats.readers.wfpy.pending import at_end
+from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.rebuild import Rebuilt
 from inspector.formats.readers.wfpy.states import (
     RebuiltStates,
@@ -245,6 +246,7 @@ class WfpyRun:
         if self.rebuilt is not None:
             tail = self.rebuilt.journal.tail
             found.extend(self.rebuilt.problems)
+            found.extend(self.rebuilt.replay.problems)
             found.extend([tail] if tail is not None else [])
         found.extend(self.artifacts.problems)
         found.extend(self._found)

@@ -47,7 +47,7 @@ class OneRun:
         return ()
 
     def refresh(self) -> bool:
-        return self._run.refresh()
+        return False
 
     def close(self) -> None:
         self._run.close()

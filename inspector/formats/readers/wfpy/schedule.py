@@ -8,7 +8,8 @@ then are exact.
 import sys
 from collections.abc import Sequence
 
-from inspector.formats.readers.wfpy.network import Actor, Queue
+from inspector.formats.readers.wfpy.network import Actor
+from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.replay import Replay
 from inspector.formats.readers.wfpy.trace import Trace
 
@@ -34,7 +35,7 @@ class Schedule:
 
     def reached(self, seq: int) -> None:
         """The journal's entries up to `seq` are done, and none waits."""
-        while self.due <= seq:
+        while self._next < len(self._steps) and self.due <= seq:
             self._done(self._next)
             self._next += 1
             self.due = self._due()

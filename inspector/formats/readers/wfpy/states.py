@@ -11,8 +11,8 @@ from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.readers.wfpy.artifacts import Facts, whole
 from inspector.formats.readers.wfpy.chat import messages
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint, SavedActor
-from inspector.formats.readers.wfpy.journal import decode
-from inspector.formats.readers.wfpy.network import BOUNDARY, Actor, Network, Queue
+from inspector.formats.readers.wfpy.network import Actor, Network
+from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
 from inspector.formats.readers.wfpy.rebuild import Rebuilt
 from inspector.formats.readers.wfpy.tokens import Store
 from inspector.formats.readers.wfpy.trace import NO_TOKEN, Size, Trace
@@ -158,7 +158,7 @@ class RebuiltStates:
             index = bisect_right(actor.firings, step)
             if index >= len(actor.firings):
                 continue
-            entry = decode(self._rebuilt.text(actor.firings[index]))
+            entry = self._rebuilt.journal.entry(self._rebuilt.replay.lines[actor.firings[index] - 1])
             wanted = entry.consumed if entry is not None else None
             if wanted is None:
                 continue
@@ -208,6 +208,8 @@ def saved_state(checkpoint: Checkpoint, network: Network, step: int) -> State:
     for entry in checkpoint.actors:
         found = clean_entry(checkpoint, entry)
         state = typed(found.get("control" if entry.control is not None else "state"))
+        if "subPlan" in entry.entry and state == {}:
+            state = None  # a nested workflow has no fields of its own
         pending = typed(found.get("pending"))
         actors.append(
             model.Actor(id=entry.name, scope=entry.scope, fire_count=entry.fire_count, state=state, unfinished=pending)

@@ -2,63 +2,56 @@
 
 from collections.abc import Iterator
 
+from inspector.formats.readers.wfpy.journal import UNREAD, Entry
 from inspector.formats.readers.wfpy.network import Actor
 from inspector.formats.readers.wfpy.rebuild import Rebuilt
 from inspector.formats.readers.wfpy.trace import Trace
-from inspector.formats.readers.wfpy.typed import typed
 from inspector.model.run import Consumed, Produced, Step
-from inspector.model.text import shorten
-from inspector.model.values import Value, preview
+from inspector.model.text import clean, shorten
+from inspector.model.values import preview
 
 SUMMARY = 160
 
 
 def firing(rebuilt: Rebuilt, seq: int) -> Step:
-    """Step `seq` of a rebuilt run."""
-    entry = rebuilt.entry(seq)
-    path = entry.get("actor")
-    name = path if isinstance(path, str) else "unknown"
-    actor = rebuilt.network.at(name)
-    reason = entry.get("notReplayable")
-    produced = None if reason is not None else tuple(_produced(entry.get("produced")))
+    """Step `seq` of a rebuilt run. Of its line only the tokens are decoded."""
+    number = rebuilt.replay.lines[seq - 1]
+    entry = rebuilt.journal.entry(number)
+    if entry is None:  # the file changed meanwhile
+        return Step(seq=seq, kind="firing", name="unknown", status="unknown")
+    actor = rebuilt.network.at(entry.actor)
+    name, reason = "/".join(actor.path), entry.not_replayable
     traced = rebuilt.schedule.steps if rebuilt.schedule is not None else {}
-    fired = entry.get("fireCount")
+    produced = None if reason is not None else tuple(_produced(rebuilt, number, entry))
     return Step(
         seq=seq,
         kind="firing",
         name=name,
-        status="replayed" if entry.get("replayed") is True else "done",
-        consumed=None if reason is not None else tuple(_consumed(rebuilt, actor, entry.get("consumed"), seq)),
+        status="replayed" if entry.replayed else "done",
+        consumed=None if reason is not None else tuple(_consumed(rebuilt, actor, entry, seq)),
         produced=produced,
-        trace_step=traced.get((name, fired)) if isinstance(fired, int) else None,
-        summary=shorten(f"cannot be replayed: {reason}", SUMMARY) if reason is not None else _summary(produced),
+        trace_step=traced.get((name, entry.fire_count)),
+        summary=_summary(produced) if reason is None else shorten(f"cannot be replayed: {clean(reason)}", SUMMARY),
     )
 
 
-def _groups(value: Value, least: int) -> Iterator[list[Value]]:
-    for group in value if isinstance(value, list) else ():
-        if isinstance(group, list) and len(group) >= least and isinstance(group[0], str):
-            yield group
+def _produced(rebuilt: Rebuilt, number: int, entry: Entry) -> Iterator[Produced]:
+    ref = number << 32
+    for queue_id, tokens in entry.produced or ():
+        texts = [bytes(memoryview(token)) for token in tokens]
+        known = [text if text != UNREAD else None for text in texts]
+        values = tuple(rebuilt.store.value(ref + at, text) for at, text in enumerate(known))
+        ref += len(tokens)
+        yield Produced(queue=clean(queue_id), tokens=values, count=len(values))
 
 
-def _produced(value: Value) -> Iterator[Produced]:
-    for queue_id, tokens, *_ in _groups(value, 2):
-        if isinstance(tokens, list):
-            found = tuple(typed(token) for token in tokens)
-            yield Produced(queue=queue_id, tokens=found, count=len(found))
-
-
-def _consumed(rebuilt: Rebuilt, actor: Actor, value: Value, seq: int) -> Iterator[Consumed]:
+def _consumed(rebuilt: Rebuilt, actor: Actor, entry: Entry, seq: int) -> Iterator[Consumed]:
     seen: dict[str, int] = {}
-    for queue_id, count, *_ in _groups(value, 2):
+    for queue_id, count, _ in entry.consumed or ():
         occurrence = seen[queue_id] = seen.get(queue_id, -1) + 1
-        queues = actor.scope.named(queue_id)
-        if not isinstance(count, int):
-            continue
-        taken = queues[occurrence].taken(seq)[-count:] if count and occurrence < len(queues) else ()
-        known = len(taken) == count and not any(map(rebuilt.store.is_unknown, taken))
-        tokens = tuple(rebuilt.store.list(taken)) if known else None
-        yield Consumed(queue=queue_id, count=count, tokens=tokens)
+        taken = actor.queue(queue_id, occurrence).taken(seq)[-count:] if count else ()
+        known = len(taken) == count and not rebuilt.store.count_unknown(taken)
+        yield Consumed(queue=clean(queue_id), count=count, tokens=tuple(rebuilt.store.list(taken)) if known else None)
 
 
 def _summary(produced: tuple[Produced, ...] | None) -> str:

@@ -7,15 +7,17 @@ in the list of tokens that come from elsewhere (inputs, checkpoints, loops), unk
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, overload
 
 from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.readers.wfpy.journal import Journal, Text
 from inspector.formats.readers.wfpy.typed import typed, unknown
+from inspector.model.run import Problem
 from inspector.model.values import Value
 
 ELSEWHERE = 1 << 63
+DECODED = 4096
+"""Tokens whose values are kept."""
 _NOT_YET: Any = object()
 
 
@@ -26,7 +28,7 @@ class Store:
         self._journal = journal
         self._others: list[tuple[Text, Value]] = []
         self._unknown: dict[str | None, int] = {}
-        self.value = lru_cache(maxsize=4096)(self._value)
+        self._decoded: dict[int, Value] = {}
 
     def of_text(self, text: Text) -> int:
         """The reference of a token that does not stand in the journal."""
@@ -60,16 +62,30 @@ class Store:
             return self._others[ref ^ ELSEWHERE][0]
         return self._journal.token(ref >> 32, ref & 0xFFFFFFFF) if self._journal else None
 
-    def _value(self, ref: int) -> Value:
-        text = self.text(ref)
+    def value(self, ref: int, text: Text = None) -> Value:
+        """The token's value; `text` is its text, for whoever has it at hand."""
+        if ref not in self._decoded:
+            if len(self._decoded) >= DECODED:
+                self._decoded.clear()
+            self._decoded[ref] = self._value(ref, text)
+        return self._decoded[ref]
+
+    def _value(self, ref: int, text: Text) -> Value:
         if ref & ELSEWHERE:
-            known = self._others[ref ^ ELSEWHERE][1]
-            if known is not _NOT_YET:
-                return known
+            text, known = self._others[ref ^ ELSEWHERE]
+            return self._parsed(text, Place(""), []) if known is _NOT_YET else known
+        if self._journal is None:
+            return unknown()
+        number, ordinal = ref >> 32, ref & 0xFFFFFFFF
+        place, problems = self._journal.place(number), self._journal.problems
+        text = self._journal.token(number, ordinal) if text is None else text
         if text is None:
-            return unknown("its line is gone")
-        place = Place("") if ref & ELSEWHERE or not self._journal else self._journal.place(ref >> 32)
-        problems = [] if ref & ELSEWHERE or not self._journal else self._journal.problems
+            return typed(self._journal.token_value(number, ordinal), problems, str(place))
+        return self._parsed(text, place, problems)
+
+    def _parsed(self, text: Text, place: Place, problems: "list[Problem]") -> Value:
+        if text is None:
+            return unknown("too deep to be read")
         try:
             return typed(parse(text, place, problems), problems, str(place))
         except Damaged as damage:

@@ -10,7 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from inspector.formats.readers.wfpy.artifacts import Facts
-from inspector.formats.readers.wfpy.network import BOUNDARY, Network, Queue
+from inspector.formats.readers.wfpy.network import Network
+from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
 from inspector.formats.readers.wfpy.replay import Replay
 from inspector.formats.readers.wfpy.trace import Trace
 from inspector.model.run import Problem

@@ -1,0 +1,201 @@
+"""Nested workflows, ifs and loops: what moves without a line of its own."""
+
+from pathlib import Path
+
+from tests.formats.wfpy.folders import (
+    Writer,
+    checkpoint,
+    contents,
+    folder,
+    header,
+    opened,
+    record,
+    sizes,
+    state_at,
+    told,
+    trace,
+)
+
+INTO, INSIDE, OUT, BEYOND = "a.Out-->box.In", "WF.In-->b.In", "b.Out-->WF.Out", "box.Out-->c.In"
+
+
+def nested(done: int) -> Writer:
+    """`a` puts three tokens for `box`, in which `b` takes one a firing; `c` takes what comes out."""
+    writer = Writer(header())
+    for number in (1, 2, 3):
+        writer.fire("a", put={INTO: [number]})
+    for number in range(1, done + 1):
+        writer.fire("box/b", {INSIDE: [number]}, {OUT: [-number]})
+    return writer
+
+
+def test_a_nested_firing_takes_a_token_in_and_out(tmp_path: Path) -> None:
+    writer = nested(2).fire("c", {BEYOND: [-1]})
+    run = opened(folder(tmp_path / "run", writer))
+    assert contents(run, 3) == {INTO: [1, 2, 3], BEYOND: [], f"box/{INSIDE}": [], f"box/{OUT}": []}
+    assert contents(run, 4) == {INTO: [2, 3], BEYOND: [-1], f"box/{INSIDE}": [], f"box/{OUT}": []}
+    assert contents(run, 6) == {INTO: [3], BEYOND: [-2], f"box/{INSIDE}": [], f"box/{OUT}": []}
+    assert told(run) == []
+
+
+def test_composites_count_their_firings(tmp_path: Path) -> None:
+    run = opened(folder(tmp_path / "run", nested(3), run=record([("box", "Proxy", "workflow", 3)])))
+    counts = [next(actor for actor in state_at(run, step).actors or () if actor.id == "box") for step in range(7)]
+    assert [box.fire_count for box in counts] == [0, 0, 0, 0, 1, 2, 3]
+    assert not any(box.unfinished for box in counts)
+
+
+def test_a_firing_cut_short_is_unfinished(tmp_path: Path) -> None:
+    inner = {"queues": [{"id": INSIDE, "tokens": [2]}, {"id": OUT, "tokens": []}], "actors": {"b": {"fireCount": 1}}}
+    box = {"fireCount": 1, "pending": {"subPlan": True}, "state": {}, "subPlan": inner}
+    actors = {"a": {"fireCount": 3, "state": {}}, "box": box}
+    saved = checkpoint({INTO: [3], BEYOND: [-1]}, actors, failed={"message": "x", "entityInstancePath": ["box", "b"]})
+    run = opened(folder(tmp_path / "run", nested(1), checkpoint=saved))
+    assert told(run) == []
+    found = next(actor for actor in state_at(run, 4).actors or () if actor.id == "box")
+    assert (found.fire_count, found.unfinished, found.state) == (1, {"subPlan": True}, None)
+    assert [one.name for one in state_at(run, 4).pending or ()] == ["box/b"]
+    before = next(actor for actor in state_at(run, 3).actors or () if actor.id == "box")
+    assert (before.fire_count, before.unfinished) == (0, None)
+
+
+def test_what_a_failure_kept_inside_is_no_disagreement(tmp_path: Path) -> None:
+    inner = {"queues": [{"id": INSIDE, "tokens": []}, {"id": OUT, "tokens": [-2]}], "actors": {"b": {"fireCount": 2}}}
+    box = {"fireCount": 1, "pending": {"subPlan": True}, "state": {}, "subPlan": inner}
+    saved = checkpoint({INTO: [3], BEYOND: [-1]}, {"a": {"fireCount": 3}, "box": box})
+    assert told(opened(folder(tmp_path / "run", nested(2), checkpoint=saved))) == []
+
+
+def test_a_file_that_leaves_a_nested_workflow_is_known_by_its_copy(tmp_path: Path) -> None:
+    file, copy = "/w/box__wf/b__Out__0.txt", "/w/box__Out__0.txt"
+    writer = Writer(header()).fire("a", put={INTO: [1]}).fire("box/b", {INSIDE: [1]}, {OUT: [file]})
+    writer.fire("c", {BEYOND: [copy]})
+    run = opened(folder(tmp_path / "run", writer))
+    assert told(run) == []
+    assert contents(run, 2)[BEYOND] == [copy]
+    elsewhere = Writer(header()).fire("a", put={INTO: [1]}).fire("box/b", {INSIDE: [1]}, {OUT: ["/x/y.txt"]})
+    elsewhere.fire("c", {BEYOND: ["/w/renamed"]})
+    run = opened(folder(tmp_path / "other", elsewhere))
+    assert told(run) == []
+    assert contents(run, 2)[BEYOND] is None
+
+
+def test_tokens_that_left_for_a_queue_nobody_names_are_not_claimed(tmp_path: Path) -> None:
+    run = opened(folder(tmp_path / "run", nested(2)))
+    assert sizes(run, 5) == {INTO: 1, f"box/{INSIDE}": 0, f"box/{OUT}": None}
+
+
+def test_an_input_handed_straight_on_has_no_line(tmp_path: Path) -> None:
+    writer = Writer(header()).fire("a", put={INTO: [1]}).fire("box/b", {INSIDE: [1]})
+    writer.fire("c", {"box.Same-->c.In": [1]})
+    run = opened(folder(tmp_path / "run", writer))
+    assert told(run) == []
+    assert [group.tokens for group in run.steps(3, 4)[0].consumed or ()] == [None]
+
+
+ITEM, ITER, DONE, LEFT = "loop.item-->van.In", "plan.Out-->loop.iter", "van.Out-->WF.Out", "loop.out-->WF.End"
+CONTROL = [
+    ("plan", "Plan", "internal", 1),
+    ("loop", "ControlNodeRecord", "control-loop", 3),
+    ("van", "Van", "internal", 2),
+]
+
+
+def looped() -> Writer:
+    writer = Writer(header()).fire("plan", put={ITER: [["x", "y"]]})
+    for item in ("x", "y"):
+        writer.fire("van", {ITEM: [item]}, {DONE: [item]})
+    return writer
+
+
+def loop_trace() -> object:
+    def at(iter_: int, done: int, left: int) -> dict[str, int]:
+        return {ITER: iter_, ITEM: 0, DONE: done, LEFT: left}
+
+    return trace(
+        ("plan", "internal", 1, 1, at(1, 0, 0)),
+        ("loop", "control-loop", 1, 2, at(0, 1, 0)),
+        ("loop", "control-loop", 2, 3, at(0, 2, 0)),
+        ("loop", "control-loop", 3, 3, at(0, 2, 1)),
+    )
+
+
+def test_a_loop_takes_its_list_and_puts_the_items(tmp_path: Path) -> None:
+    run = opened(folder(tmp_path / "run", looped(), queues=loop_trace(), run=record(CONTROL)))
+    assert told(run)[1:] == []  # the first is about the made-up digest of the graph
+    assert contents(run, 1) == {ITER: [["x", "y"]], ITEM: [], DONE: [], LEFT: []}
+    assert contents(run, 2) == {ITER: [], ITEM: [], DONE: ["x"], LEFT: []}
+    assert contents(run, 3) == {ITER: [], ITEM: [], DONE: ["x", "y"], LEFT: [None]}
+    assert [group.tokens for step in run.steps(2, 4) for group in step.consumed or ()] == [("x",), ("y",)]
+    counts = [next(actor.fire_count for actor in state_at(run, n).actors or () if actor.id == "loop") for n in range(4)]
+    assert counts == [0, 0, 1, 3]
+
+
+def test_a_killed_loop_never_goes_below_zero(tmp_path: Path) -> None:
+    run = opened(folder(tmp_path / "run", looped()))
+    assert told(run) == []
+    assert sizes(run, 3) == {ITER: 0, ITEM: 0, DONE: 2}
+    assert [group.tokens for step in run.steps(2, 4) for group in step.consumed or ()] == [("x",), ("y",)]
+    assert [actor.fire_count for actor in state_at(run, 3).actors or () if actor.id == "loop"] == [None]
+
+
+def test_items_of_an_unknown_list_are_unknown(tmp_path: Path) -> None:
+    writer = Writer(header()).fire("van", {ITEM: ["x"]}, {DONE: ["x"]})
+    run = opened(folder(tmp_path / "run", writer))
+    assert told(run) == []
+    assert [group.tokens for group in run.steps(1, 2)[0].consumed or ()] == [None]
+
+
+COND, THEN, PASSED = "ask.Out-->if.cond", "ask.Val-->van.In", "if.out-->WF.Cond"
+
+
+def test_an_if_takes_its_condition_and_passes_it_on(tmp_path: Path) -> None:
+    writer = Writer(header()).fire("ask", put={COND: ["go"], THEN: [1]}).fire("van", {THEN: [1]}, {DONE: [1]})
+
+    def at(cond: int, then: int, done: int, passed: int) -> dict[str, int]:
+        return {COND: cond, THEN: then, DONE: done, PASSED: passed}
+
+    steps = trace(("ask", "internal", 1, 1, at(1, 1, 0, 0)), ("if", "control-if", 1, 2, at(0, 0, 1, 1)))
+    run = opened(folder(tmp_path / "run", writer, queues=steps))
+    assert told(run) == []
+    assert contents(run, 1)[COND] == ["go"]
+    assert contents(run, 2) == {COND: [], THEN: [], DONE: [1], PASSED: ["go"]}
+
+
+def test_an_if_cut_short_has_taken_its_condition(tmp_path: Path) -> None:
+    writer = Writer(header()).fire("ask", put={COND: ["go"], THEN: [1]}).fire("van", {THEN: [1]}, {DONE: [1]})
+    steps = trace(("ask", "internal", 1, 1, {COND: 1, THEN: 1, DONE: 0, PASSED: 0}))
+    gate = {"fireCount": 0, "pending": {"scopes": ["scope:2"], "emit": "go"}, "control": {"initialized": True}}
+    actors = {"ask": {"fireCount": 1, "state": {}}, "if": gate, "van": {"fireCount": 1, "state": {}}}
+    saved = checkpoint({COND: [], THEN: [], DONE: [1], PASSED: []}, actors, failed={"message": "x"})
+    run = opened(folder(tmp_path / "run", writer, queues=steps, checkpoint=saved))
+    assert told(run) == []
+    found = next(actor for actor in state_at(run, 2).actors or () if actor.id == "if")
+    assert (found.fire_count, found.unfinished) == (0, {"scopes": ["scope:2"], "emit": "go"})
+
+
+def test_a_killed_if_may_have_taken_its_condition(tmp_path: Path) -> None:
+    writer = Writer(header()).fire("ask", put={COND: ["go"], THEN: [1]}).fire("van", {THEN: [1]}, {DONE: [1]})
+    run = opened(folder(tmp_path / "run", writer))
+    assert sizes(run, 2) == {COND: None, THEN: 0, DONE: 1}
+
+
+def test_a_resumed_run_finishes_the_loop_of_the_other(tmp_path: Path) -> None:
+    loop = {"fireCount": 1, "pending": {"scopes": ["scope:2"]}}
+    loop["control"] = {"initialized": True, "loopSource": ["x", "y"], "loopIndex": 2, "iterUsed": False}
+    actors = {"plan": {"fireCount": 1}, "loop": loop, "van": {"fireCount": 1}}
+    saved = checkpoint({ITER: [], ITEM: ["y"], DONE: ["x"], LEFT: []}, actors, runId="first")
+    folder(tmp_path / "first", looped(), checkpoint=saved)
+    writer = Writer({"header": {"version": 1, "workflowName": "shop", "graph": header()["header"]["graph"]}})
+    writer.lines[0]["header"]["resumedFrom"] = "first"
+    writer.counts["van"] = 1
+    writer.fire("van", {ITEM: ["y"]}, {DONE: ["y"]})
+
+    def at(left: int) -> dict[str, int]:
+        return {ITER: 0, ITEM: 0, DONE: 2, LEFT: left}
+
+    steps = trace(("loop", "control-loop", 2, 1, at(0)), ("loop", "control-loop", 3, 1, at(1)))
+    run = opened(folder(tmp_path / "second", writer, queues=steps))
+    assert told(run) == []
+    assert contents(run, 0) == {ITER: [], ITEM: ["y"], DONE: ["x"], LEFT: []}
+    assert contents(run, 1) == {ITER: [], ITEM: [], DONE: ["x", "y"], LEFT: [None]}
