@@ -8,10 +8,10 @@ from inspector.formats.lines import line_end
 
 NOWHERE = -1
 SAMPLE = 64 << 10
-RARE = 160
+RARE = 128
 """How often a byte may stand in a sample of SAMPLE bytes to be looked for in place of the whole needle."""
-LOOKS = 4000
-"""Places in one window where the rare byte may stand without the needle, before the needle is looked for."""
+LOOKS = 3000
+"""Places in one window where the rare byte may stand without the needle: then it is not rare any more."""
 
 
 def needles(text: str) -> list[bytes]:
@@ -31,7 +31,8 @@ class Search:
         self._overlap = max(map(len, needles)) - 1
         self._base, self._data = begin, b""
         self._next: list[int] = []
-        sample = file.read(begin, min(SAMPLE, stop - begin))
+        length = min(SAMPLE, stop - begin) // 2
+        sample = file.read(begin, length) + file.read((begin + stop) // 2, length)
         self._rare = [_rare(needle, sample) for needle in needles]
 
     def after(self, at: int) -> tuple[int, int]:
@@ -93,6 +94,7 @@ class Search:
                 if data.startswith(needle, place):
                     return self._base + place
                 place += 1
+            self._rare[index] = None
         found = data.find(needle, place)
         return found if found == NOWHERE else self._base + found
 
@@ -106,6 +108,7 @@ class Search:
                     return NOWHERE
                 if data.startswith(needle, place):
                     return self._base + place
+            self._rare[index] = None
         found = data.rfind(needle, 0, place + len(needle) - 1)
         return found if found == NOWHERE else self._base + found
 
@@ -139,4 +142,4 @@ def _rare(needle: bytes, sample: bytes) -> tuple[bytes, int] | None:
     """The byte of the needle that is rarest in the sample, and where it stands in the needle; None when
     none is rare, so that looking for the needle itself is quicker."""
     count, byte = min((sample.count(byte), byte) for byte in {needle[at : at + 1] for at in range(len(needle))})
-    return (byte, needle.find(byte)) if count <= RARE * len(sample) / SAMPLE else None
+    return (byte, needle.find(byte)) if count * SAMPLE <= RARE * len(sample) else None

@@ -73,21 +73,18 @@ def test_the_journal_alone_brings_a_run_back(seed: int, numbers: list[int], work
 @given(seeds, st.lists(st.integers(0, 9), max_size=3))
 def test_a_failed_firing_changes_nothing(seed: int, numbers: list[int]) -> None:
     rng = random.Random(seed)
-    net = random_network(rng)
-    clean = started(net, number=list(numbers))
-    names = [done.step.name for done in run_on(clean)]
-    run = started(net, number=list(numbers))
-    done = []
+    run = started(random_network(rng), number=list(numbers))
+    failed = 0
     while ready := run.ready(1):
         before = to_json(run.state().queues), to_json(run.state().actors)
         run.begin(ready[0])
-        if rng.random() < 0.3:
+        if failed < 200 and rng.random() < 0.3:
             run.release(ready[0], retry=True)
             assert (to_json(run.state().queues), to_json(run.state().actors)) == before
+            failed += 1
         else:
-            done.append(perform(run, ready[0]).step.name)
-    assert sorted(done) == sorted(names)
-    assert sorted(outputs(run)["result"]) == sorted(outputs(clean)["result"])
+            perform(run, ready[0])
+    assert run.resting
 
 
 def test_a_port_takes_tokens_in_the_order_of_arrival() -> None:

@@ -102,15 +102,14 @@ async def test_every_failure_is_recorded(tmp_path: Path) -> None:
 
 
 @settings(max_examples=8, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 3))
-def test_a_run_resumed_at_any_step_is_the_clean_run(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, workers: int
-) -> None:
+@given(st.integers(0, 10**6))
+def test_a_run_resumed_at_any_step_is_the_clean_run(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    """With one worker: with more, sums depend on which firing ends first."""
     folder = tmp_path_factory.mktemp("net")
     net = _running(random_network(random.Random(seed)))
-    clean = net.run_sync({"number": [3, 6]}, workers=workers, trace=str(folder / "t"))
+    clean = net.run_sync({"number": [3, 6]}, trace=str(folder / "t"))
     for step in range(clean.steps + 1):
-        again = asyncio.run(net.resume(str(folder / "t"), step=step).claims(Claims(str(folder))).workers(workers).run())
+        again = asyncio.run(net.resume(str(folder / "t"), step=step).claims(Claims(str(folder))).run())
         assert sorted(again.outputs["result"]) == sorted(clean.outputs["result"])
         assert again.steps == clean.steps - step
 
