@@ -43,7 +43,7 @@ def _claims_file(folder: str, name: str) -> bool | None:
 
 
 def _files(probe: Probe) -> list[str]:
-    return [name for name in probe.names if name.endswith(".json") and not name.startswith(".")][:FILES]
+    return [name for name in probe.names if name.endswith(".json") and not name.startswith(".")]
 
 
 def _open(probe: Probe) -> RunSet:
@@ -55,7 +55,10 @@ def _open(probe: Probe) -> RunSet:
             raise UnreadableError(probe.path, f"{problems[0].where}: {problems[0].message}")
         return OneRun(CheckpointRun(Chain(headers), path, problems), headers[0].id)
     names = _files(probe)
-    headers, problems = _headers([(os.path.join(probe.path, name), name) for name in names])
+    headers, problems = _headers([(os.path.join(probe.path, name), name) for name in names[:FILES]])
+    if len(names) > FILES:
+        message = f"{len(names) - FILES} more files were not looked at"
+        problems.append(Problem(severity="warning", where=path, message=message))
     if not headers:
         reason = f"{problems[0].where}: {problems[0].message}" if problems else "holds no checkpoint"
         raise UnreadableError(probe.path, reason)

@@ -41,6 +41,8 @@ ELSEWHERE = ("chat_history", "new_messages", "completion_calls", "usage", "state
 RESUMABLE = (None, "1", "2")
 """Versions that a resume understands whole."""
 PARTLY = "format 4 is known in part: its head and policy are shown as they stand, and it is not resumed"
+SUMMED = 1000
+"""Model calls of which the tokens are summed up."""
 SEARCH_BATCH = 256
 
 
@@ -53,7 +55,7 @@ class RigRun:
         self.source = SourceInfo(path=one_line(document.file.path), format="rig", version=version)
         if version == "4":
             self._tell(document.where("format"), PARTLY)
-        self._standing = standing(document, lambda message: self._tell(document.where("state"), message))
+        self._standing = standing(document, self._tell_of_state)
         history, new = document.elements("chat_history"), document.elements("new_messages")
         self._history = history is not None
         if new is None or new.empty:
@@ -129,6 +131,11 @@ class RigRun:
         if len(self._names) < NAMES:
             self._names.update(dict.fromkeys(names))
 
+    def _tell_of_state(self, message: str) -> None:
+        # That a text which breaks off lacks its state is told already.
+        if "state" in self._document or not self._document.torn:
+            self._tell(self._document.where("state"), message)
+
     def _tell(self, where: str, message: str) -> None:
         if len(self._told) < NOTES:
             self._told.append(Problem(severity="warning", where=where, message=clean(message)))
@@ -141,7 +148,17 @@ class RigRun:
         return Run(kind="agent", status=standing.status, reason=standing.reason, steps=len(self), usage=self._total())
 
     def _total(self) -> Usage | None:
-        return _usage(self._document.get("usage"))
+        """The tokens of the run. A total that is not there is made of the calls', when each tells its own."""
+        total = _usage(self._document.get("usage"))
+        if total is not None or not 0 < len(self._calls) <= SUMMED:
+            return total
+        spent = [_usage(call.get("usage")) if isinstance(call, dict) else None for call in self._calls]
+        pairs = [(one.input_tokens, one.output_tokens) for one in spent if one is not None]
+        if len(pairs) < len(spent) or any(number is None for pair in pairs for number in pair):
+            return None
+        return Usage(
+            input_tokens=sum(pair[0] or 0 for pair in pairs), output_tokens=sum(pair[1] or 0 for pair in pairs)
+        )
 
     def _usage(self, number: int) -> Usage | None:
         """The tokens of a model call; unknown where calls and answers do not stand side by side."""
