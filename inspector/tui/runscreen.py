@@ -37,15 +37,8 @@ class RunScreen(RunKeys):
         self.sync(rows=report.revised is not None, state=True)
 
     def _fetched(self, report: Fetched) -> None:
-        rows = list(self.session.fetched(report))
-        if self.timeline.lay_out():
-            self.timeline.changed()
-            self.query_one(TitlesBar).update()
-        self.timeline.changed(rows)
-        sight = self.timeline.in_sight
-        around = range(sight.start - len(sight), sight.stop + len(sight))
-        if not self.session.wanted_rows(sight) and (ranges := self.session.wanted_rows(around)):
-            self.loader.near(ranges)
+        self.timeline.fetched(list(self.session.fetched(report)))
+        self.query_one(TitlesBar).update()
 
     def _scanned(self, report: Scanned) -> None:
         longest = self.session.columns.longest
@@ -85,7 +78,10 @@ class RunScreen(RunKeys):
             self.ask_state()
 
     def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
-        self.loader.rows(event.ranges)
+        if event.ranges:
+            self.loader.rows(event.ranges)
+        if event.near:
+            self.loader.near(event.near)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         if event.rows is self.timeline:

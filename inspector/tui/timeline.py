@@ -148,15 +148,17 @@ class Timeline(Rows):
 
     @dataclass
     class Wanted(Message):
-        """Ranges of steps (start, stop) to fetch."""
+        """Ranges of steps (start, stop) to fetch: those in sight, and those that a key may bring into it."""
 
         ranges: Sequence[tuple[int, int]]
+        near: Sequence[tuple[int, int]]
 
     def __init__(self, session: Session, moved: Callable[[int], None]) -> None:
         super().__init__(id="timeline")
         self.session = session
         self._moved = moved
         self._asking = False
+        self._wanted: Timeline.Wanted | None = None
         self.lay_out()
 
     def lay_out(self) -> bool:
@@ -193,17 +195,39 @@ class Timeline(Rows):
     def render_line(self, y: int) -> Strip:
         drawn = super().render_line(y)
         assert isinstance(self.lines, TimelineLines)
-        if self.lines.missing and not self._asking:
+        if self.lines.missing:
+            self._ask_soon()
+        return drawn
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._ask_soon()
+
+    def _ask_soon(self) -> None:
+        if not self._asking:
             self._asking = True
             self.call_later(self._ask)
-        return drawn
 
     def _ask(self) -> None:
         self._asking = False
         assert isinstance(self.lines, TimelineLines)
         self.lines.missing = False
-        if ranges := self.session.wanted_rows(self.in_sight):
-            self.post_message(self.Wanted(ranges))
+        sight = self.in_sight
+        ranges = self.session.wanted_rows(sight)
+        above = self.session.wanted_rows(range(sight.start - len(sight), sight.start))
+        below = self.session.wanted_rows(range(sight.stop, sight.stop + len(sight)))
+        wanted = self.Wanted(ranges, [*above, *below])
+        # What is on its way is not asked for twice.
+        if (ranges or above or below) and wanted != self._wanted:
+            self._wanted = wanted
+            self.post_message(wanted)
+
+    def fetched(self, rows: Sequence[int]) -> None:
+        """These rows have come in."""
+        self._wanted = None
+        if self.lay_out():
+            self.changed()
+        self.changed(rows)
 
 
 class TitlesBar(Bar):
