@@ -1,6 +1,7 @@
 """Ways to damage a file: what a disk, a kill or a stranger can do to it, chosen by a random generator."""
 
 import contextlib
+import copy
 import json
 import random
 import sqlite3
@@ -101,7 +102,8 @@ def _replace(root: Any, rng: random.Random) -> None:
     elif way == 3 and isinstance(holder[key], str):
         holder[key] = damage(holder[key].encode("utf-8", "surrogatepass"), rng).decode(errors="replace")
     else:
-        holder[key] = rng.choice(ODD)
+        # A copy: what is put in may be changed by a later replacement, or put into itself.
+        holder[key] = copy.deepcopy(rng.choice(ODD))
 
 
 def _spots(root: Any) -> Iterator[tuple[Any, Any]]:
