@@ -57,12 +57,12 @@ def search(path: Path) -> None:
     last = len(run)
     for text in ("no such text", "refund-4711", "value error", f"number {last - 7},", "error"):
         beside = best(lambda text=text: command("grep", "-cF", text, str(path)), 3)
-        found: list[object] = []
-        on = best(lambda text=text: found.append(sum(isinstance(hit, int) for hit in run.find(text, 1))), 3)
+        hits = sum(isinstance(hit, int) for hit in run.find(text, 1))
+        on = best(lambda text=text: list(run.find(text, 1)), 3)
         back = best(lambda text=text: list(run.find(text, last, backward=True)), 3)
         value = f"{ms(on)} = {on / beside:.2f} x grep -c"
-        many = f"{found[0]} hits, back {back / beside:.2f} x"
-        if found[0] == last:
+        many = f"{hits} hits, back {back / beside:.2f} x"
+        if hits == last:
             row(f"find {text!r}", value, many)
         else:
             row(f"find {text!r}", value, f"{many}; goal 1.3 x", on <= 1.3 * beside)
