@@ -321,6 +321,24 @@ def test_damaged_files_are_named_and_the_rest_is_shown(tmp_path: Path) -> None:
     assert {line.split(":")[0] for line in told(run)} == {"run.wf-run.json", "run.wf-checkpoint.json"}
 
 
+def test_a_damaged_step_of_a_trace_is_left_out(tmp_path: Path) -> None:
+    steps = trace(*(("bell", "internal", n, n, {ROUND: n}) for n in (1, 2, 3)))
+    steps["steps"][1] = ["no", "step"]
+    run = opened(folder(tmp_path / "run", queues=steps))
+    assert [step.trace_step for step in run.steps(1, 9)] == [1, 3]
+    assert sizes(run, 2) == {ROUND: 3}
+    assert len(told(run)) == 1
+    assert told(run)[0].startswith("run.wf-queues.json:")
+    assert "is no step of a queue trace" in told(run)[0]
+
+
+def test_sizes_beside_a_token_that_is_no_json(tmp_path: Path) -> None:
+    steps = trace(("bell", "internal", 1, 1, {ROUND: 1, REPORT: 2}))
+    steps["steps"][0]["queueSizes"][0]["lastToken"] = float("nan")
+    run = opened(folder(tmp_path / "run", queues=steps))
+    assert sizes(run, 1) == {ROUND: 1, REPORT: 2}
+
+
 def test_the_graph_is_that_of_the_journal_and_its_neighbours(tmp_path: Path) -> None:
     steps = trace(("bell", "internal", 1, 1, {ROUND: 1, REPORT: 0}))
     run = opened(folder(tmp_path / "run", pipe(1, 0), queues=steps, run=record(ACTORS)))

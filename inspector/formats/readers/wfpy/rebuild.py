@@ -66,6 +66,8 @@ class Rebuilt:
         """Read on to the end of the journal; see `RunSource.index`."""
         journal = self.journal
         size = journal.file.size
+        for _ in self.artifacts.trace.load() if self.artifacts.trace is not None else ():
+            yield 0, size
         for batch in journal.read():
             for number, line in batch:
                 for at, entry in journal.entries(number, line):

@@ -63,25 +63,30 @@ class WfpyRun:
         return self.artifacts.trace is not None and (self.rebuilt is None or not self.rebuilt.replay.step)
 
     def __len__(self) -> int:
-        if self._traced and self.artifacts.trace is not None and self._indexed:
-            return len(self.artifacts.trace)
-        return self.rebuilt.replay.step if self.rebuilt is not None else 0
+        if self.rebuilt is not None and (self.rebuilt.replay.step or not self._indexed):
+            return self.rebuilt.replay.step
+        return len(self.artifacts.trace) if self.artifacts.trace is not None else 0
 
     @property
     def _indexed(self) -> bool:
-        return self.rebuilt is None or self._checked == self._mark
+        return self._checked == self._mark
 
     @property
     def _mark(self) -> object:
         rebuilt = self.rebuilt
-        return None if rebuilt is None else (rebuilt.began, rebuilt.replay.read, rebuilt.journal.file.size)
+        return () if rebuilt is None else (rebuilt.began, rebuilt.replay.read, rebuilt.journal.file.size)
 
     def index(self) -> Iterator[tuple[int, int]]:
-        if self.rebuilt is None or self._indexed:
+        if self._indexed:
             return
-        yield from self.rebuilt.index()
-        yield from self._check(self.rebuilt)
-        self._checked = self._mark
+        if self.rebuilt is not None:
+            yield from self.rebuilt.index()
+            yield from self._check(self.rebuilt)
+        else:
+            trace = self.artifacts.trace
+            for _ in trace.load() if trace is not None else ():
+                yield len(self), len(self) + 1
+        self._drawn, self._checked = None, self._mark
 
     def _check(self, rebuilt: Rebuilt) -> Iterator[tuple[int, int]]:
         """Hold what was rebuilt against what else is there."""
@@ -249,6 +254,8 @@ class WfpyRun:
             found.extend(self.rebuilt.replay.problems)
             found.extend([tail] if tail is not None else [])
         found.extend(self.artifacts.problems)
+        if self.artifacts.trace is not None:
+            found.extend(self.artifacts.trace.problems)
         found.extend(self._found)
         return found
 

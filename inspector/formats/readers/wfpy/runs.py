@@ -60,11 +60,15 @@ def row_of(run: WfpyRun, label: str) -> RunRow:
 
 def _count(run: WfpyRun) -> int:
     file = run.artifacts.journal
-    if file is None or len(run):
+    if len(run):
         return len(run)
-    found = _count_lines(file) if file.size > COUNTED else _count_firings(file)
-    trace = None if found else run.artifacts.trace
-    return found if trace is None else len(trace)
+    found = 0
+    if file is not None:
+        found = _count_lines(file) if file.size > COUNTED else _count_firings(file)
+    if not found:
+        for _ in run.index():
+            pass
+    return found or len(run)
 
 
 def _count_firings(file: File) -> int:

@@ -5,6 +5,7 @@ with several workers a snapshot that counts firings in flight. It gives what the
 queues, firings of ifs, loops and nested workflows, and numbers to check against.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,8 @@ from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import Value
 
+LOADED = 1000
+"""Steps that are read between two yields."""
 NO_TOKEN: Any = msgspec.UNSET
 _REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
@@ -52,8 +55,8 @@ _sizes = msgspec.json.Decoder(_Sizes)
 
 
 class Trace:
-    """The trace of a run. Damage becomes `problems`; a step that cannot be read is left out. Raises Damaged
-    when it is no JSON object."""
+    """The trace of a run: `steps`, once `load` has run to its end. Damage becomes `problems`; a step that
+    cannot be read is left out. Raises Damaged when it is no JSON object."""
 
     def __init__(self, file: File) -> None:
         self.label = file.label
@@ -63,10 +66,17 @@ class Trace:
         self.version: Value = self._document.get("version")
         self._elements = self._document.elements("steps")
         self.steps: list[TraceStep] = []
+        self._next = 0
+
+    def load(self) -> Iterator[None]:
+        """Read on to the end; can be left at any yield and taken up again."""
         for _ in self._elements.scan() if self._elements is not None else ():
-            pass
-        for place in range(len(self._elements or ())):
-            self._add(place)
+            yield
+        while self._elements is not None and self._next < len(self._elements):
+            for place in range(self._next, min(self._next + LOADED, len(self._elements))):
+                self._add(place)
+                self._next = place + 1
+            yield
 
     def _text(self, field: str) -> str | None:
         value = self._document.get(field)
@@ -118,10 +128,14 @@ class Trace:
         value = self._elements[self.steps[index].place] if self._elements is not None else None
         sizes = value.get("queueSizes") if isinstance(value, dict) else None
         for size in sizes if isinstance(sizes, list) else ():
+            token = size.pop("lastToken", None) if isinstance(size, dict) else None
             try:
-                yield msgspec.convert({**size, "lastToken": msgspec.UNSET}, Size)
-            except (*_REFUSED, TypeError):
+                found = msgspec.convert(size, Size)
+            except _REFUSED:
                 continue
+            if isinstance(token, str):
+                found.last_token = msgspec.Raw(json.dumps(token))
+            yield found
 
     def last_token(self, size: Size) -> Value:
         """The last token put on a queue, as wfpy shows it; NO_TOKEN where there was none."""

@@ -18,7 +18,7 @@ from inspector.model.run import Problem
 
 LISTED = 20
 """Disagreements that are listed one by one."""
-BATCH = 256
+BATCH = 64
 
 
 class TraceCheck:
