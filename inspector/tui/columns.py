@@ -93,6 +93,8 @@ class Columns:
     """The columns of steps 1 to `len`."""
 
     def __init__(self) -> None:
+        self.version = 0
+        """Changes with what is known."""
         self._marks = bytearray()
         self._times = bytearray()
         self._blocks: list[Bucket] = []
@@ -103,6 +105,7 @@ class Columns:
 
     def put(self, chunk: Chunk) -> None:
         """Take in a chunk; what was known from its start on is forgotten."""
+        self.version += 1
         at = chunk.start - 1
         del self._marks[at:], self._times[at:], self._blocks[at // BLOCK :]
         self._marks += chunk.marks

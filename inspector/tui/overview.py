@@ -1,6 +1,7 @@
 """The whole run in two lines: where the time went, what failed, and where one is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from inspector.tui.bars import Bar
 from inspector.tui.columns import Bucket
@@ -22,7 +23,13 @@ def overview(snapshot: Overview, width: int) -> tuple[Line, Line]:
     bars = [_bar(bucket, most, cells) for bucket in snapshot.buckets]
     signs = [_sign(bucket, place == snapshot.at, cells) for place, bucket in enumerate(snapshot.buckets)]
     what = "time" if snapshot.timed else "steps"
-    return Line((Span(f" {what:{LEAD - 1}}", "dim"), *bars)), Line((Span(" " * LEAD), *signs))
+    return Line((Span(f" {what:{LEAD - 1}}", "dim"), *merged(bars))), Line((Span(" " * LEAD), *merged(signs)))
+
+
+def merged(spans: Sequence[Span]) -> Iterator[Span]:
+    """The spans, with neighbours of one style as one."""
+    for style, group in groupby(spans, key=lambda span: span.style):
+        yield Span("".join(span.text for span in group), style)
 
 
 def _bar(bucket: Bucket, most: float, cells: int) -> Span:

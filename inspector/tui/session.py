@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 
 from inspector.model.run import Problem
-from inspector.tui.columns import Columns, Filter
+from inspector.tui.columns import Bucket, Columns, Filter
 from inspector.tui.fetch import Progress
 from inspector.tui.reports import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
 from inspector.tui.snapshots import Heading, Overview, Row
@@ -55,6 +55,7 @@ class Session:
         self._came_from = 0
         self._asked = step
         self._moved = False
+        self._overview: tuple[object, tuple[Bucket, ...]] = (None, ())
         self._shown: array[int] | None = None
         self._rows: OrderedDict[int, Timed] = OrderedDict()
         self._stood: Stood | None = None
@@ -83,7 +84,7 @@ class Session:
     def opened(self, report: Opened) -> None:
         """Another run is open."""
         self.facts = report.facts
-        self.columns = Columns()
+        self.columns, self._overview = Columns(), (None, ())
         self.damage = {}
         self.marked, self.search, self.seeking = None, None, 0
         self.filter, self._shown = Filter(), None
@@ -258,6 +259,9 @@ class Session:
 
     def overview(self, width: int) -> Overview:
         """The snapshot of the strip below the timeline."""
-        buckets = tuple(self.columns.overview(width, self.last))
+        key = (width, self.last, self.columns.version)
+        if self._overview[0] != key:
+            self._overview = key, tuple(self.columns.overview(width, self.last))
+        buckets = self._overview[1]
         at = (max(self.cursor, 1) * len(buckets) - 1) // self.last if buckets else None
         return Overview(buckets=buckets, at=at, timed=self.columns.longest > 0)
