@@ -185,7 +185,8 @@ def test_a_resumed_run_begins_where_the_other_stopped(tmp_path: Path) -> None:
     assert contents(run, 0) == {ROUND: [2, 3], REPORT: ["round 1 quiet"]}
     assert contents(run, 1) == {ROUND: [3], REPORT: ["round 1 quiet", "round 2 quiet"]}
     assert [actor.fire_count for actor in state_at(run, 0).actors or ()] == [3, 1]
-    assert run.resume().reasons == ("inputs_missing",)
+    resume = run.resume()
+    assert (resume.possible, resume.from_) == (True, (0, 1))
 
 
 def test_a_resumed_run_without_the_other_claims_no_contents(tmp_path: Path) -> None:
@@ -196,6 +197,7 @@ def test_a_resumed_run_without_the_other_claims_no_contents(tmp_path: Path) -> N
     run = opened(folder(tmp_path / "second", second))
     assert sizes(run, 1) == {ROUND: None, REPORT: None}
     assert {actor.id: actor.fire_count for actor in state_at(run, 1).actors or ()} == {"guard": 2, "bell": None}
+    assert run.resume().reasons == ("inputs_missing",)
     assert told(run) == []
 
 
@@ -360,4 +362,5 @@ def test_a_header_of_another_version(tmp_path: Path) -> None:
     run = opened(folder(tmp_path / "run", writer))
     assert len(run) == 3
     assert "another version" in told(run)[0]
+    assert run.source.version == "7"
     assert run.resume().reasons == ("version_unsupported",)

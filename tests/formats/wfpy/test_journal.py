@@ -87,6 +87,8 @@ def test_behind_a_damaged_line_sizes_are_unknown_where_they_may_be_wrong(tmp_pat
     assert [line.split(" byte ")[0] for line in told(run)] == ["run.wf-journal.jsonl:3"]
     assert contents(run, 1) == {ROUND: [1], REPORT: []}
     assert sizes(run, 5) == {ROUND: None, REPORT: 3}
+    resume = run.resume()
+    assert (resume.possible, resume.from_, resume.reasons) == (False, (0, 1), ("step_not_resumable",))
     took = [step.consumed[0].tokens for step in run.steps(3, 6) if step.consumed]
     assert took == [(1,), None, (3,)]
 

@@ -171,21 +171,23 @@ class Artifacts:
 
     def stamps(self) -> Sequence[object]:
         """Changes when a file other than the journal comes, goes or changes."""
-        found: list[object] = []
-        names = NAMES[1:] if self.folder else [name for name in self.paths if name != JOURNAL]
-        for name in names:
-            path = os.path.join(self.folder, name) if self.folder else self.paths[name]
-            try:
-                status = os.stat(path)
-                found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-            except (OSError, ValueError):
-                found.append(None)
-        return found
+        if self.folder is not None:
+            return [stamp(os.path.join(self.folder, name)) for name in NAMES if name != JOURNAL]
+        return [stamp(path) for name, path in self.paths.items() if name != JOURNAL]
 
     def close(self) -> None:
         journal = self.__dict__.get("journal")
         if journal is not None:
             journal.close()
+
+
+def stamp(path: str) -> object:
+    """Changes when the file comes, goes or changes."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def in_folder(folder: str) -> Artifacts:
@@ -194,12 +196,19 @@ def in_folder(folder: str) -> Artifacts:
     return Artifacts({name: path for name, path in paths.items() if os.path.isfile(path)}, folder)
 
 
-def origin_of(folder: str | None, run_id: str | None) -> Checkpoint | None:
+def beside(folder: str | None, run_id: Value) -> str | None:
+    """The folder of another run of the same base folder; None where the id is no plain name."""
+    plain = isinstance(run_id, str) and run_id not in ("", ".", "..") and os.path.basename(run_id) == run_id
+    return os.path.join(folder, os.pardir, run_id) if folder is not None and plain else None
+
+
+def origin_of(folder: str | None, run_id: Value) -> Checkpoint | None:
     """The checkpoint of the run that another one continues, when its folder stands beside."""
-    if folder is None or not run_id or run_id in (".", "..") or os.path.basename(run_id) != run_id:
+    other = beside(folder, run_id)
+    if other is None:
         return None
     try:
-        file = File(os.path.join(folder, os.pardir, run_id, CHECKPOINT))
+        file = File(os.path.join(other, CHECKPOINT))
     except UnreadableError:
         return None
     try:

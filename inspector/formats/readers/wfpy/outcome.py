@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.formats.readers.wfpy.artifacts import JOURNAL, Artifacts, whole
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
-from inspector.formats.readers.wfpy.rebuild import Rebuilt
+from inspector.formats.readers.wfpy.rebuild import Rebuilt, begins_somewhere
 from inspector.model.run import Record, Resume, RunError, RunLink, RunStatus
 from inspector.model.values import Value
 
@@ -123,10 +123,10 @@ def _replayable(rebuilt: Rebuilt | None, steps: int) -> tuple[int, str | None]:
         return -1, "not_resumable"
     if rebuilt.header.get("version") != 1:
         return -1, "version_unsupported"
-    if "inputs" not in rebuilt.header:
+    if not begins_somewhere(rebuilt.header, rebuilt.artifacts.folder):
         return -1, "inputs_missing"
-    stopped = rebuilt.replay.stopped_at
-    return (steps if stopped is None else stopped - 1), None
+    stopped, lost = rebuilt.replay.stopped_at, rebuilt.replay.lost_at
+    return min(steps, steps if stopped is None else stopped - 1, steps if lost is None else lost), None
 
 
 def run_id(artifacts: Artifacts, checkpoint: Checkpoint | None) -> str | None:

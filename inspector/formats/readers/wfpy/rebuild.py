@@ -5,13 +5,16 @@ through it, and for the replay.
 """
 
 import json
+import os
 from collections.abc import Iterator
 
 import msgspec
 
+from inspector.errors import UnreadableError
+from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.readers.wfpy import layout
-from inspector.formats.readers.wfpy.artifacts import Artifacts, origin_of
+from inspector.formats.readers.wfpy.artifacts import JOURNAL, Artifacts, beside, origin_of
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
 from inspector.formats.readers.wfpy.journal import PIECES, Entry, Journal
 from inspector.formats.readers.wfpy.network import Network, TooLarge
@@ -23,6 +26,9 @@ from inspector.formats.readers.wfpy.trace import Trace
 from inspector.formats.readers.wfpy.typed import PICKLE, typed
 from inspector.model.run import Problem, Severity
 from inspector.model.values import Value
+
+CHAIN = 100
+"""Runs that one is followed back through."""
 
 
 class Rebuilt:
@@ -148,8 +154,7 @@ class Rebuilt:
         self.problems.append(Problem(severity="warning", where=label, message=message))
 
     def _origin(self) -> Checkpoint | None:
-        resumed = self.header.get("resumedFrom")
-        found = origin_of(self.artifacts.folder, resumed) if isinstance(resumed, str) else None
+        found = origin_of(self.artifacts.folder, self.header.get("resumedFrom"))
         return found if found is not None and found.text("graph") == self.header.get("graph") else None
 
     @property
@@ -251,6 +256,27 @@ class Rebuilt:
 
     def _note(self, severity: Severity, number: int, message: str) -> None:
         self.problems.append(Problem(severity=severity, where=str(self.journal.place(number)), message=message))
+
+
+def begins_somewhere(header: dict[str, Value], folder: str | None) -> bool:
+    """Whether a run's inputs are known: its own, or those of the run that it goes back to by way of others,
+    whose folders stand beside its own."""
+    graph = header.get("graph")
+    for _ in range(CHAIN):
+        if "inputs" in header:
+            return True
+        folder = beside(folder, header.get("resumedFrom"))
+        if folder is None:
+            return False
+        try:
+            file = File(os.path.join(folder, JOURNAL))
+        except UnreadableError:
+            return False
+        header = _first_header(Journal(file))
+        file.close()
+        if header.get("graph") != graph:
+            return False
+    return False
 
 
 def _first_header(journal: Journal) -> dict[str, Value]:

@@ -51,11 +51,13 @@ class WfpyRun:
 
     def _version(self) -> str | None:
         """The number of the format; wfpy writes its own version nowhere."""
-        for name in ("checkpoint", "trace"):
-            part = getattr(self.artifacts, name) if self.rebuilt is None else None
-            if part is not None and isinstance(part.version, int | str):
-                return clean(str(part.version))
-        return "1" if self.rebuilt is not None else None
+        if self.rebuilt is not None and self.rebuilt.header:
+            version = self.rebuilt.header.get("version")
+        elif self.artifacts.checkpoint is not None:
+            version = self.artifacts.checkpoint.version
+        else:
+            version = self.artifacts.trace.version if self.artifacts.trace is not None else None
+        return clean(str(version)) if isinstance(version, int | str) else None
 
     @property
     def _traced(self) -> bool:

@@ -12,7 +12,7 @@ from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, parse
 from inspector.formats.lines import Lines
 from inspector.formats.memory import row
-from inspector.formats.readers.wfpy.artifacts import LOG, NAMES, Artifacts, Facts, in_folder
+from inspector.formats.readers.wfpy.artifacts import LIVE, LOG, NAMES, Artifacts, Facts, in_folder, stamp
 from inspector.formats.readers.wfpy.journal import Journal
 from inspector.formats.readers.wfpy.run import WfpyRun
 from inspector.model.run import Problem, RunRow, SourceInfo
@@ -101,6 +101,7 @@ class Base:
         self._problems: list[Problem] = []
         self._open: dict[str, WfpyRun] = {}
         self._rows: list[RunRow] = []
+        self._known: dict[str, tuple[object, RunRow]] = {}
         self._folders: dict[str, str] = {}
         self._logged: dict[str, Facts] = {}
         self._look()
@@ -115,9 +116,7 @@ class Base:
     def _found(self) -> Iterator[tuple[str, RunRow]]:
         for name in _run_folders(self._path):
             try:
-                run = self._run_in(name)
-                found = row_of(run, one_line(name))
-                run.close()
+                found = self._row(name)
             except InspectorError as error:
                 self._problems.append(Problem(severity="error", where=one_line(name), message=error.reason))
                 continue
@@ -129,6 +128,16 @@ class Base:
             if run_id not in self._folders and run_id not in self._logged:
                 self._logged[run_id] = facts
                 yield run_id, row(self._run_of_log(run_id), run_id)
+
+    def _row(self, name: str) -> RunRow:
+        """The row of a folder; it is looked into again only when a file in it changed."""
+        look = [stamp(os.path.join(self._path, *part)) for part in ((LIVE,), *((name, file) for file in NAMES))]
+        known = self._known.get(name)
+        if known is None or known[0] != look:
+            run = self._run_in(name)
+            known = self._known[name] = look, row_of(run, one_line(name))
+            run.close()
+        return known[1]
 
     def _run_in(self, name: str) -> WfpyRun:
         path = os.path.join(self._path, name)
