@@ -43,17 +43,16 @@ def print_plain(text: str, title: str, *, ascii: bool = False) -> None:
     sys.stdout.write(f"{clean(title)}\n\n{shown}\n")
     if len(text) > MOST_PRINTED:
         sys.stdout.write(f"\n[cut here: {len(text) - MOST_PRINTED:,} characters more; save writes all of them]\n")
-    sys.stdout.write("\n[any key goes back]")
     sys.stdout.flush()
-    wait_for_key()
+    wait_for_key("\n[any key goes back]")
 
 
-def wait_for_key() -> None:
-    """Wait for a key of the terminal, whatever stdin is; at once where there is no terminal."""
+def wait_for_key(prompt: str) -> None:
+    """Ask for a key of the terminal, whatever stdin is, and wait for it; at once where there is no terminal."""
     try:
         import termios
     except ImportError:
-        input()
+        input(prompt)
         return
     with contextlib.suppress(OSError):
         terminal = os.open("/dev/tty", os.O_RDONLY)
@@ -63,6 +62,9 @@ def wait_for_key() -> None:
             # Ctrl-C is a key here too: it must not end the run that is looked at.
             mode[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG)
             termios.tcsetattr(terminal, termios.TCSADRAIN, mode)
+            # Only now: a Ctrl-C that answers the prompt at once would else still be a signal.
+            sys.stdout.write(prompt)
+            sys.stdout.flush()
             os.read(terminal, 1)
         finally:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
