@@ -59,7 +59,7 @@ def test_a_saved_file_is_never_overwritten(tmp_path: Path) -> None:
 
 
 def test_printing_is_bounded_and_clean(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(clipboard, "wait_for_key", lambda: None)
+    monkeypatch.setattr(clipboard, "wait_for_key", lambda prompt: None)
     monkeypatch.setattr(clipboard, "MOST_PRINTED", 10)
     clipboard.print_plain("0123\x1b[2J" + "x" * 100, "ti\x9btle", ascii=True)
     out = capsys.readouterr().out
