@@ -1,7 +1,8 @@
 """A firing before and after it, as data."""
 
-import dataclasses
 from collections.abc import Mapping
+
+import msgspec
 
 from inspector.dataflow.actors import Action
 from inspector.dataflow.network import Node
@@ -10,8 +11,7 @@ from inspector.model.run import Step
 from inspector.model.values import Value, preview
 
 
-@dataclasses.dataclass(frozen=True)
-class Firing:
+class Firing(msgspec.Struct, frozen=True, eq=False):
     """A firing that may begin: node `number` of the plan, its `action` (None for a control node), the queue that
     each input port reads from, the saved `tokens` by port and the saved `state`, and its `count` at this node,
     from 1."""
@@ -30,8 +30,7 @@ class Firing:
         return f"{self.node.name}#{self.count}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Committed:
+class Committed(msgspec.Struct, frozen=True, eq=False):
     """What a commit did: the step, and its change of the state."""
 
     step: Step

@@ -50,6 +50,7 @@ class NetworkRun:
             for number in range(len(plan.nodes))
         ]
         self._active = [0] * len(plan.nodes)
+        self._opened: dict[int, tuple[Value, list[Value]]] = {}
         self._last = -1
         self._check(range(len(plan.nodes)))
 
@@ -71,8 +72,8 @@ class NetworkRun:
     def ready(self, limit: int) -> list[Firing]:
         """Up to `limit` firings that may begin now, in turn, beginning behind the node that fired last."""
         start = bisect_right(self._enabled, self._last)
-        turn = self._enabled[start:] + self._enabled[:start]
-        return [self._firings[number] for number in turn[:limit]]
+        count = len(self._enabled)
+        return [self._firings[self._enabled[(start + at) % count]] for at in range(min(limit, count))]
 
     def begin(self, firing: Firing) -> None:
         """The firing is under way."""
@@ -96,6 +97,20 @@ class NetworkRun:
         """Whether nothing can begin and nothing is under way."""
         return not self._enabled and not self._flying
 
+    def completed(self, number: int) -> int:
+        """How many firings of a node are completed."""
+        return self._counts[number]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many tokens each queue holds."""
+        return self._queues.sizes
+
+    @property
+    def size(self) -> int:
+        """How many tokens the queues hold."""
+        return sum(self._queues.sizes)
+
     def commit(
         self,
         firing: Firing,
@@ -118,15 +133,22 @@ class NetworkRun:
         if firing.node.kind == "when":
             branch = "then" if outcome else "otherwise"
             return self._commit(firing, "node", [(branch, firing.tokens["value"])], {}, times, branch)
-        position = self._states[firing.number] or {"items": items_of(firing.tokens["items"]), "index": 0}
-        index, items = position["index"], position["items"]
+        # The token stays in its queue until its last item is through, so a step of a long loop is small.
+        items = self._items(firing.number, firing.tokens["items"])
+        index = self._states[firing.number].get("index", 0)
         if index < len(items):
-            self._states[firing.number] = {"items": items, "index": index + 1}
-            return self._commit(
-                firing, "node", [("item", items[index])], {}, times, f"item {index + 1} of {len(items)}"
-            )
+            self._states[firing.number] = {"index": index + 1}
+            going = msgspec.structs.replace(firing, queues=())
+            return self._commit(going, "node", [("item", items[index])], {}, times, f"item {index + 1} of {len(items)}")
         self._states[firing.number] = {}
+        self._opened.pop(firing.number, None)
         return self._commit(firing, "node", [("done", len(items))], {}, times, f"{len(items)} items done")
+
+    def _items(self, number: int, token: Value) -> list[Value]:
+        known = self._opened.get(number)
+        if known is None or known[0] is not token:
+            known = self._opened[number] = token, items_of(token)
+        return known[1]
 
     def release(self, firing: Firing, *, retry: bool = False) -> None:
         """The firing failed or was cancelled: everything is as it was. It may begin again only with `retry`."""
@@ -178,16 +200,15 @@ class NetworkRun:
         summary: str,
     ) -> Committed:
         number, node = firing.number, firing.node
-        taken: dict[int, list[Value]] = {}
-        for queue in firing.queues:
-            taken.setdefault(queue, []).append(self._queues.take(queue))
+        taken = {queue: self._queues.take(queue) for queue in firing.queues}
         put: dict[int, list[Value]] = {}
         for port, token in puts:
             for queue in node.writes.get(port, ()):
                 put.setdefault(queue, []).append(token)
         # The arrival order of what one firing puts is by queue, so that the journal tells it.
-        for queue in sorted(put):
-            for token in put[queue]:
+        placed = sorted(put.items())
+        for queue, tokens in placed:
+            for token in tokens:
                 self._queues.put(queue, token)
         self._counts[number] += 1
         self.context.update(context)
@@ -201,13 +222,15 @@ class NetworkRun:
             started=times.get("started"),
             ended=times.get("ended"),
             summary=summary,
-            consumed=tuple(Consumed(queue=links[q].id, count=len(t), tokens=tuple(t)) for q, t in taken.items()),
-            produced=tuple(Produced(queue=links[q].id, tokens=tuple(t), count=len(t)) for q, t in sorted(put.items())),
+            consumed=tuple([Consumed(queue=links[q].id, count=1, tokens=(token,)) for q, token in taken.items()]),
+            produced=tuple([Produced(queue=links[q].id, tokens=tuple(t), count=len(t)) for q, t in placed]),
         )
         change = Change(
             moved=tuple(
-                QueueChange(index=q, taken=len(taken.get(q, ())), put=tuple(put.get(q, ())))
-                for q in sorted({*taken, *put})
+                [
+                    QueueChange(index=q, taken=1 if q in taken else 0, put=tuple(put.get(q, ())))
+                    for q in sorted({*taken, *put})
+                ]
             ),
             acted={str(number): self._actor(number)},
             values=dict(context) if context else UNSET,
@@ -220,7 +243,8 @@ class NetworkRun:
         found = {number, *self._loops[number]}
         for queue in put:
             target = links[queue].target
-            if target is not None:
+            # A token behind others changes nothing for what can fire in one way only, and can already.
+            if target is not None and not (target in self._firings and len(self.plan.nodes[target].actions) == 1):
                 found |= {target, *self._loops[target]}
         for queue in taken:
             source = links[queue].source
@@ -263,7 +287,7 @@ class NetworkRun:
 
     def _firing(self, number: int) -> Firing | None:
         node = self.plan.nodes[number]
-        if self._queues.full(node):
+        if self._queues.full(number):
             return None
         if node.kind == "loop":
             return self._loop(number, node)
@@ -278,8 +302,6 @@ class NetworkRun:
     def _loop(self, number: int, node: Node) -> Firing | None:
         if self._active[number]:
             return None
-        if self._states[number]:
-            return Firing(number, node, None, (), {}, self._states[number], self._counts[number] + 1)
         return self._with_tokens(number, node, None, ("items",))
 
     def _with_tokens(self, number: int, node: Node, act: Action | None, ports: Sequence[str]) -> Firing | None:

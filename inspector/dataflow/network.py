@@ -9,6 +9,7 @@ Each connection is a queue with an identity of its own, also where the same two 
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -197,7 +198,7 @@ class Node:
     condition: Callable[[Any], bool] | None = None
     body: range = range(0)
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
         return "/".join(self.path)
 

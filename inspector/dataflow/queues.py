@@ -17,6 +17,7 @@ class Queues:
         self._orders: list[dict[str, deque[int]]] = [
             {port: deque() for port, queues in node.reads.items() if len(queues) > 1} for node in plan.nodes
         ]
+        self._rooms = [_rooms(plan, node) for node in plan.nodes]
 
     def __getitem__(self, queue: int) -> deque[Value]:
         """The tokens of a queue, head first."""
@@ -42,13 +43,14 @@ class Queues:
         queue = self.plan.nodes[number].reads[port][0]
         return queue if self._queues[queue] else None
 
-    def full(self, node: Node) -> bool:
+    def full(self, number: int) -> bool:
         """Whether a queue that the node puts on holds as many tokens as it may."""
-        return any(
-            (room := self.plan.links[queue].capacity) is not None and len(self._queues[queue]) >= room
-            for queues in node.writes.values()
-            for queue in queues
-        )
+        return any(len(self._queues[queue]) >= room for queue, room in self._rooms[number])
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many tokens each queue holds."""
+        return list(map(len, self._queues))
 
     def orders(self) -> dict[str, dict[str, list[int]]]:
         """The orders of arrival, as data."""
@@ -67,3 +69,9 @@ class Queues:
     def _order(self, queue: int) -> deque[int] | None:
         link = self.plan.links[queue]
         return None if link.target is None else self._orders[link.target].get(link.target_port)
+
+
+def _rooms(plan: Plan, node: Node) -> list[tuple[int, int]]:
+    """The queues that a node puts on and that have a capacity, each with it."""
+    queues = [queue for queues in node.writes.values() for queue in queues]
+    return [(queue, room) for queue in queues if (room := plan.links[queue].capacity) is not None]

@@ -229,11 +229,19 @@ def _entries(comma: str, items: Iterable[tuple[str, object]]) -> Iterator[tuple[
         yield (comma if index else "") + lead, item
 
 
+FEW = 4
+"""Items up to which a list of scalars is short enough to be written at once."""
+_SCALARS = frozenset((type(None), bool, int, float, str))
+
+
 def preview(value: Value, width: int) -> str:
     """One line of at most `width` characters that shows what `value` is. Looks only at as much of
     the value as the line can show."""
     if isinstance(value, str):
         return shorten(value, width)
+    if type(value) is list and len(value) <= FEW and all(type(item) in _SCALARS for item in value):
+        texts = [_encode(item[: width + 1] if type(item) is str else item).decode() for item in value]
+        return shorten(f"[{', '.join(texts)}]", width)
     pieces, length = [], 0
     for piece in _pieces(value, ", ", ": ", width + 1):
         pieces.append(piece)

@@ -8,6 +8,7 @@ is data.
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -67,6 +68,8 @@ class Machine(Protocol):
         """What is to be done now."""
 
 
+BREATH = 0.01
+"""Seconds after which the loop lets others run, however quickly effects follow each other."""
 Perform = Callable[[Effect], Awaitable[None]]
 
 
@@ -74,6 +77,7 @@ async def drive(machine: Machine, perform: Perform, control: Control) -> Effect 
     """Drive to the end: the ending effect, or None when the run was stopped at a boundary. What `perform`
     raises comes out, after what else is under way has ended."""
     running: set[asyncio.Task[None]] = set()
+    breath = time.monotonic() + BREATH
     try:
         while True:
             _raise_failed(running)
@@ -89,6 +93,10 @@ async def drive(machine: Machine, perform: Perform, control: Control) -> Effect 
                 await _one(running)
             elif effect.exclusive:
                 await perform(effect)
+                # What never waits must not keep timers and signals from being heard.
+                if time.monotonic() > breath:
+                    await asyncio.sleep(0)
+                    breath = time.monotonic() + BREATH
             else:
                 running.add(asyncio.ensure_future(perform(effect)))
                 # Begun before the machine is asked again, so that it sees what it asked for as begun.

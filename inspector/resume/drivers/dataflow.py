@@ -76,7 +76,7 @@ def plan(job: Job) -> Plan:
     return msgspec.structs.replace(
         base,
         refusals=(*held, *_refusals(findings, job.decisions)),
-        replays=tuple(_replays(job)),
+        replays=tuple(_replays(run)),
         runs=(
             *(Planned(name=f.node.name, kind="firing", call_id=f.id) for f in ready.values() if f.id not in open_ids),
             *(_planned(agent.name, work) for agent in waits for work in agent.found.runs),
@@ -129,9 +129,9 @@ def _accepted(finding: Finding, decisions: Decisions) -> bool:
     return finding.code in ACCEPTABLE and finding.code in decisions.accept
 
 
-def _replays(job: Job) -> Iterator[Planned]:
-    counts = Counter(step.name for step in job.source.steps(1, job.step + 1))
-    for name, count in counts.most_common(NAMED):
+def _replays(run: NetworkRun) -> Iterator[Planned]:
+    counts = Counter({node.name: run.completed(number) for number, node in enumerate(run.plan.nodes)})
+    for name, count in (+counts).most_common(NAMED):
         yield Planned(name=name, kind="firing", note=f"{count} completed, taken over")
 
 

@@ -219,9 +219,8 @@ async def fire(driven: "Driven", firing: Firing) -> None:
     recorder, run = driven.recorder, driven.run
     agent: Agent = firing.node.actor.target  # type: ignore[union-attr]
     inside = Inside(recorder.write, lambda: run.seq, firing.id)
-    recorder.operation(firing, "started")
+    started = recorder.operation(firing, "started")
     driven.note("operation", firing, status="started")
-    started = recorder.clock()
     try:
         asked = _asked(driven, firing, agent).control(Linked(driven.control))
         if driven.observe is not None:

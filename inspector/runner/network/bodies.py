@@ -5,15 +5,18 @@ body without a timeout runs where the loop runs.
 """
 
 import asyncio
+import functools
 import hashlib
 import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from inspector.dataflow.actors import Actor
 from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.model.values import Value
+from inspector.runner.network.threads import Threads
 
 Operation = tuple[Literal["set", "append", "merge"], str, Value]
 """A change of the shared context: what is done to which name, with which saved value."""
@@ -29,8 +32,13 @@ class FiringContext:
     def __init__(self, run: NetworkRun, firing: Firing, run_id: str) -> None:
         self.run_id, self.node, self.firing_id = run_id, firing.node.name, firing.id
         self.step = run.seq + 1
-        self.idempotency_key = idempotency_key(run_id, firing)
+        self._firing = firing
         self._values, self._known, self.changes = run.values, run.context, list[Operation]()
+
+    @property
+    def idempotency_key(self) -> str:
+        """A key for the effects of this firing."""
+        return idempotency_key(self.run_id, self._firing)
 
     def get(self, name: str, default: Any = None) -> Any:
         """A value of the shared context, as this firing sees it."""
@@ -88,7 +96,7 @@ def idempotency_key(run_id: str, firing: Firing) -> str:
     return "idem_" + hashlib.sha256(f"{run_id}\0{firing.id}".encode()).hexdigest()[:32]
 
 
-async def fire(run: NetworkRun, firing: Firing, context: FiringContext, *, alone: bool) -> Outcome:
+async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, *, alone: bool) -> Outcome:
     """Run the body; `alone`: the run has one worker. Raises what the body raises, TimeoutError, and Unsavable for a
     token that cannot be saved."""
     actor, action = firing.node.actor, firing.action
@@ -97,27 +105,42 @@ async def fire(run: NetworkRun, firing: Firing, context: FiringContext, *, alone
     decode = run.values.decode
     body, instance = actor.bind(action, {name: decode(value) for name, value in firing.state.items()})
     arguments = {port: decode(token) for port, token in firing.tokens.items()}
-    if action.wants_context:
+    context = FiringContext(run, firing, run_id) if action.wants_context else None
+    if context is not None:
         arguments["context"] = context
-    async with asyncio.timeout(actor.timeout):
-        tokens = await _tokens(actor, body, arguments, inline=alone and actor.timeout is None)
+    if actor.timeout is None:
+        tokens = await _tokens(actor, body, arguments, None if alone else threads)
+    else:
+        async with asyncio.timeout(actor.timeout):
+            tokens = await _tokens(actor, body, arguments, threads)
     puts = [(port, _saved(run, firing, port, token)) for port, token in tokens]
     state = {
         name: run.values.encode(value, f"{firing.node.name}.{name}") for name, value in actor.state_of(instance).items()
     }
     # Nothing comes between this and the commit: others' changes of the context are all there, or not yet.
-    return Outcome(puts, state, applied(run.context, context.changes))
+    return Outcome(puts, state, applied(run.context, context.changes) if context is not None else {})
 
 
-async def _tokens(actor: Any, body: Any, arguments: Mapping[str, Any], *, inline: bool) -> list[tuple[str, Any]]:
-    if inspect.isasyncgenfunction(body):
+async def _tokens(
+    actor: Actor, body: Any, arguments: Mapping[str, Any], threads: Threads | None
+) -> list[tuple[str, Any]]:
+    way = _way(getattr(body, "__func__", body))
+    if way == "stream":
         return [pair async for item in body(**arguments) for pair in actor.tokens(item)]
-    if inspect.iscoroutinefunction(body):
+    if way == "async":
         return list(actor.tokens(await body(**arguments)))
-    if inline:
+    if threads is None:
         return list(actor.tokens(body(**arguments)))
     # A generator runs where it is iterated, so the whole of it goes to the thread.
-    return await asyncio.to_thread(lambda: list(actor.tokens(body(**arguments))))
+    found: list[tuple[str, Any]] = await threads.run(lambda: list(actor.tokens(body(**arguments))))
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _way(body: Any) -> Literal["stream", "async", "plain"]:
+    if inspect.isasyncgenfunction(body):
+        return "stream"
+    return "async" if inspect.iscoroutinefunction(body) else "plain"
 
 
 def _saved(run: NetworkRun, firing: Firing, port: str, token: Any) -> Value:

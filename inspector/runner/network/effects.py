@@ -17,6 +17,12 @@ class Fire(Effect, frozen=True):
     firing: Firing
 
 
+class FireAlone(Fire, frozen=True):
+    """The same, where nothing else is under way meanwhile."""
+
+    exclusive: ClassVar[bool] = True
+
+
 class Decide(Effect, frozen=True):
     """Carry out this control node."""
 
@@ -49,5 +55,7 @@ class NetworkMachine:
         if not self.failures and len(self.run.flying) < self.workers:
             for firing in self.run.ready(1):
                 self.run.begin(firing)
-                return Decide(firing) if firing.node.actor is None else Fire(firing)
+                if firing.node.actor is None:
+                    return Decide(firing)
+                return FireAlone(firing) if self.workers == 1 else Fire(firing)
         return Busy() if self.run.flying else Rest()

@@ -18,8 +18,8 @@ from inspector.runner.network.bodies import idempotency_key
 from inspector.runner.recorder import now, program
 
 STEPS_BETWEEN = 256
-"""The least number of steps between two checkpoints. With each the distance grows by half, so that checkpoints of
-a long run take a small part of its journal, and going to a step stays bounded by its distance."""
+"""The least number of steps between two checkpoints. It is more where the state has more tokens, so that checkpoints
+take a bounded part of the journal, and going to a step costs no more than reading a few states."""
 
 
 class NetworkRecorder:
@@ -29,7 +29,6 @@ class NetworkRecorder:
     def __init__(self, journal: Journal | None, run: NetworkRun, origin: str, clock: Callable[[], str] = now) -> None:
         self.journal, self.run, self.origin, self.clock = journal, run, origin, clock
         self.steps = 0
-        self._distance = STEPS_BETWEEN
         self._next = STEPS_BETWEEN
 
     def write(self, record: JournalRecord, *, durable: bool = False) -> None:
@@ -58,10 +57,11 @@ class NetworkRecorder:
         )
         self.checkpoint("start")
 
-    def operation(self, firing: Firing, status: Any, error: RunError | None = None) -> None:
-        """A firing's body begins, has ended, has failed, or was given up."""
+    def operation(self, firing: Firing, status: Any, error: RunError | None = None, at: str | None = None) -> str:
+        """A firing's body begins, has ended, has failed, or was given up, at this time (None: now); returns when."""
+        at = at or self.clock()
         if self.journal is None:
-            return
+            return at
         actor = firing.node.actor
         began = status == "started"
         self.write(
@@ -71,13 +71,14 @@ class NetworkRecorder:
                 kind="firing",
                 name=firing.node.name,
                 status=status,
-                at=self.clock(),
+                at=at,
                 call_id=firing.id,
                 idempotency=actor.idempotency if actor and began else None,
                 idempotency_key=idempotency_key(self.origin, firing) if began else None,
                 error=error,
             )
         )
+        return at
 
     def step(self, done: Committed) -> None:
         """A firing was committed."""
@@ -86,8 +87,7 @@ class NetworkRecorder:
             return
         self.write(StepRecord(step=done.step, change=done.change))
         if self.steps >= self._next:
-            self._distance += self._distance // 2
-            self._next = self.steps + self._distance
+            self._next = self.steps + max(STEPS_BETWEEN, self.run.size)
             self.checkpoint(None)
 
     def decision(self, what: str, subject: str | None, value: Value, reason: str | None) -> None:

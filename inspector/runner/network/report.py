@@ -26,17 +26,17 @@ def leftovers(run: NetworkRun) -> list[Leftover]:
 
 
 def _leftovers(run: NetworkRun) -> Iterator[Leftover]:
-    for link, queue in zip(run.plan.links, run.state().queues or (), strict=True):
-        if not queue.size or link.target is None:
+    sizes = run.sizes
+    for link, size in zip(run.plan.links, sizes, strict=True):
+        if not size or link.target is None:
             continue
         node = run.plan.nodes[link.target]
-        kind, why = _why(run, node)
+        kind, why = _why(run, node, sizes)
         name = "/".join((*link.scope, link.id))
-        yield Leftover(queue=name, count=queue.size, node=node.name, kind=kind, why=why)
+        yield Leftover(queue=name, count=size, node=node.name, kind=kind, why=why)
 
 
-def _why(run: NetworkRun, node: Node) -> tuple[str, str]:
-    sizes = [queue.size or 0 for queue in run.state().queues or ()]
+def _why(run: NetworkRun, node: Node, sizes: list[int]) -> tuple[str, str]:
     full = [
         run.plan.links[number].id
         for numbers in node.writes.values()

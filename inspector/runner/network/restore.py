@@ -2,6 +2,7 @@
 it. What was completed is restored, never run again."""
 
 import json
+import re
 
 import msgspec
 
@@ -9,7 +10,7 @@ from inspector.dataflow.codec import Values
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.network import Plan
 from inspector.errors import UnreadableError
-from inspector.model.records import FORMAT, Header, Operation, StepRecord
+from inspector.model.records import FORMAT, Header, StepRecord
 from inspector.model.run import State
 from inspector.model.values import Number, Value, decimal, integer
 from inspector.runner.errors import ResumeRefused
@@ -109,8 +110,8 @@ def load(path: str, step: int | None = None) -> SavedNetwork:
         machine=checkpoint["machine"],
         changes=changes,
         later=later,
-        open=_open(lines, base) if at == last else [],
-        begun=_open(lines, base) if at < last else [],
+        open=_open(lines) if at == last else [],
+        begun=_open(lines) if at < last else [],
         nested=_nested(lines) if at == last else {},
         status=(ended or {}).get("status"),
         output=(ended or {}).get("output"),
@@ -146,6 +147,11 @@ def _named(line: bytes) -> Happened:
     return Happened(id="", name=step.name, seq=step.seq)
 
 
+_OPERATION = re.compile(
+    rb'\{"record":"operation","id":("(?:[^"\\]|\\.)*"),"seq":\d+,"kind":"firing","name":"(?:[^"\\]|\\.)*","status":"(\w+)"'
+)
+
+
 class _Name(msgspec.Struct):
     seq: int
     name: str
@@ -155,21 +161,19 @@ class _StepLine(msgspec.Struct):
     step: _Name
 
 
-def _open(lines: list[bytes], base: int) -> list[Happened]:
-    """The firings that are begun and not ended. One that was begun before a checkpoint is pending in it."""
-    found: dict[str, Happened] = {}
+def _open(lines: list[bytes]) -> list[Happened]:
+    """The firings that are begun and not ended."""
+    found: dict[bytes, bytes] = {}
     for line in lines:
-        if not line.startswith(b'{"record":"operation"'):
+        head = _OPERATION.match(line)
+        if head is None or not line.endswith(b"}"):
             continue
-        value = _whole(line)
-        if value is None:
-            continue
-        operation = msgspec.convert(value, Operation)
-        if operation.status == "started" or operation.status == "ambiguous":
-            found[operation.id] = Happened(id=operation.id, name=operation.name)
+        if head[2] == b"started" or head[2] == b"ambiguous":
+            found[head[1]] = line
         else:
-            found.pop(operation.id, None)
-    return list(found.values())
+            found.pop(head[1], None)
+    whole = [value for line in found.values() if (value := _whole(line)) is not None]
+    return [Happened(id=value["id"], name=value["name"]) for value in whole]
 
 
 def _nested(lines: list[bytes]) -> dict[str, list[Value]]:

@@ -22,7 +22,7 @@ from inspector.runner.drive import Control, drive
 from inspector.runner.driving import new_id
 from inspector.runner.effects import Effect
 from inspector.runner.network import agents, restore
-from inspector.runner.network.bodies import FiringContext, Outcome, fire
+from inspector.runner.network.bodies import Outcome, fire
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.fit import fits, readable
 from inspector.runner.network.nodes import described
@@ -30,6 +30,7 @@ from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.threads import Threads
 from inspector.runner.preflight import Decided
 
 Observe = Callable[[dict[str, Any]], None]
@@ -175,6 +176,7 @@ class Driven:
     ) -> None:
         self.run, self.run_id, self.origin = run, run_id, origin
         self.machine = NetworkMachine(run, max(workers, 1))
+        self.threads = Threads()
         self.control, self.observe = control or Control(), observe
         self.open: dict[str, tuple[str, Value] | None] = {}
         self.decided = Decided()
@@ -202,6 +204,7 @@ class Driven:
             self._result(None, [], trace)
             raise
         finally:
+            self.threads.close()
             if own is not None:
                 own.close()
 
@@ -239,12 +242,10 @@ class Driven:
         if firing.node.kind == "agent":
             await agents.fire(self, firing)
             return
-        self.recorder.operation(firing, "started")
+        started = self.recorder.operation(firing, "started")
         self.note("operation", firing, status="started")
-        started = self.recorder.clock()
         try:
-            context = FiringContext(self.run, firing, self.origin)
-            outcome = await fire(self.run, firing, context, alone=self.machine.workers == 1)
+            outcome = await fire(self.run, firing, self.origin, self.threads, alone=self.machine.workers == 1)
         except asyncio.CancelledError:
             self._give_up(firing)
             raise
@@ -255,11 +256,9 @@ class Driven:
             self._commit(firing, outcome, started)
 
     def _commit(self, firing: Firing, outcome: Outcome, started: str) -> None:
-        done = self.run.commit(
-            firing, outcome.puts, outcome.state, outcome.context, started=started, ended=self.recorder.clock()
-        )
-        self.step(done)
-        self.recorder.operation(firing, "succeeded")
+        ended = self.recorder.clock()
+        self.step(self.run.commit(firing, outcome.puts, outcome.state, outcome.context, started=started, ended=ended))
+        self.recorder.operation(firing, "succeeded", at=ended)
 
     def _decide(self, firing: Firing) -> None:
         at = self.recorder.clock()
