@@ -12,19 +12,20 @@ added, so a run is the same each time.
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from inspector.dataflow import shown
 from inspector.dataflow.actors import Action
 from inspector.dataflow.codec import Values
 from inspector.dataflow.firing import Committed, Firing, items_of
-from inspector.dataflow.network import Link, Node, Plan
+from inspector.dataflow.network import Node, Plan
 from inspector.dataflow.queues import Queues
 from inspector.model.changes import Change, QueueChange
-from inspector.model.run import Actor, Consumed, Pending, Produced, Queue, State, Step
+from inspector.model.run import Actor, Consumed, Produced, State, Step
 from inspector.model.values import Value, preview
 
 EXHAUSTED = "$exhausted"
@@ -335,17 +336,10 @@ class NetworkRun:
         """The state after the last step; firings under way are pending."""
         return State(
             step=self.seq,
-            queues=tuple(self._queue(number, link) for number, link in enumerate(self.plan.links)),
+            queues=tuple(shown.queue(link, self._queues[number]) for number, link in enumerate(self.plan.links)),
             actors=tuple(self._actor(number) for number in range(len(self.plan.nodes))),
-            pending=tuple(self._pending()),
+            pending=tuple(shown.pending(self._held.values(), self.flying, self._firings.values())),
             values=dict(self.context),
-        )
-
-    def _queue(self, number: int, link: Link) -> Queue:
-        tokens = tuple(self._queues[number])
-        source, _, target = link.id.partition("-->")
-        return Queue(
-            id=link.id, scope=link.scope, from_=source, to=target, size=len(tokens), contents="complete", tokens=tokens
         )
 
     def _actor(self, number: int) -> Actor:
@@ -357,19 +351,6 @@ class NetworkRun:
             state=dict(self._states[number]),
             unfinished=self._held.get(number),
         )
-
-    def _pending(self) -> Iterator[Pending]:
-        for inner in self._held.values():
-            for call in inner.get("pending", ()):
-                yield msgspec.convert(call, Pending)
-        for firing in (*self._flying.values(), *self._firings.values()):
-            yield Pending(
-                kind="firing",
-                name=firing.node.name,
-                status="in_flight" if firing.number in self._flying else "ready",
-                call_id=firing.id,
-                arguments=dict(firing.tokens),
-            )
 
     def machine(self) -> Value:
         """What the state alone does not hold: in which order tokens arrived at ports with several queues."""
