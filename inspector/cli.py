@@ -5,7 +5,7 @@ Imports of what a command needs happen inside it: `--help` and `show` load neith
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -14,7 +14,8 @@ os.environ.setdefault("TYPER_USE_RICH", "false")
 import typer
 
 from inspector import __version__
-from inspector.errors import InspectorError, UsageError
+from inspector.errors import UsageError
+from inspector.exits import complain, guarded
 from inspector.model.text import one_line
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def runs(
 
     place = store or _traces()
     if store is None and not (os.path.isdir(place) and os.listdir(place)):
-        _error(f"{one_line(place)}: there are no runs yet")
+        complain(f"{one_line(place)}: there are no runs yet")
         document = RunList(runs=[])
     else:
         found = open_path(place, format)
@@ -277,13 +278,19 @@ def open_screen(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the run as it grows.")] = False,
     ascii: Annotated[bool, typer.Option("--ascii", help="Only ASCII characters on the screen.")] = False,
     mouse: Annotated[bool, typer.Option("--mouse", help="Take mouse clicks.")] = False,
+    target: Annotated[
+        str | None,
+        typer.Option("--app", metavar="TARGET", help="Today's code, to compare with and to resume; imported."),
+    ] = None,
 ) -> None:
     """The terminal UI."""
     if not (sys.stdout.isatty() and (sys.stdin.isatty() or path == "-")):
         raise UsageError(path, "the screen needs a terminal; `runinspect show` prints the run")
     from inspector.tui.app import run_app
+    from inspector.tui.means import Means
 
-    raise typer.Exit(run_app(path, run=run, step=step, format=format, follow=follow, ascii=ascii, mouse=mouse))
+    options = {"run": run, "step": step, "format": format, "follow": follow, "ascii": ascii, "mouse": mouse}
+    raise typer.Exit(run_app(path, means=Means(app=target), **options))  # type: ignore[arg-type]
 
 
 def _side(place: str, run: str | None, format: str | None) -> "Side":
@@ -328,11 +335,7 @@ def _complain(problems: Iterable[object]) -> None:
 
     for problem in dict.fromkeys(problems):  # those of a source are those of its runs too
         assert isinstance(problem, Problem)
-        _error(f"{one_line(problem.where)}: {one_line(problem.message)}")
-
-
-def _error(message: str) -> None:
-    sys.stderr.write(f"runinspect: {message}\n")
+        complain(f"{one_line(problem.where)}: {one_line(problem.message)}")
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -346,7 +349,7 @@ def _commands() -> set[str]:
 
 def main() -> NoReturn:
     """The console script: runs the command and exits with its code."""
-    sys.exit(_guarded(lambda: _invoke(sys.argv[1:])))
+    sys.exit(guarded(lambda: _invoke(sys.argv[1:])))
 
 
 def _invoke(arguments: list[str]) -> int:
@@ -354,45 +357,3 @@ def _invoke(arguments: list[str]) -> int:
         arguments = ["open", *arguments]
     result = app(arguments, prog_name="runinspect", standalone_mode=False)
     return result if isinstance(result, int) else 0
-
-
-def _guarded(command: Callable[[], int]) -> int:
-    """Runs the command; every way to end becomes an exit code and lines on stderr, never a traceback."""
-    # Whatever the locale says, text leaves as UTF-8, and what is no text leaves visibly.
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    try:
-        code = command()
-        sys.stdout.flush()
-        return code
-    except InspectorError as error:
-        _error(str(error))
-        return error.exit_code
-    except BrokenPipeError:
-        # The reader went away (`| head`): nothing more to say, and nothing to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return 130
-    except MemoryError:
-        _error("out of memory: the file is too large for what was asked")
-        return 2
-    except OSError as error:
-        if error.filename is None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _error(f"{one_line(str(error.filename or 'output'))}: {error.strerror}")
-        return 2
-    except Exception as error:  # the last net: a user sees one line
-        format_message = getattr(error, "format_message", None)
-        if format_message is not None:  # the command line was not understood
-            _error(one_line(f"{format_message()} (see runinspect --help)"))
-            return 2
-        _error(one_line(f"internal error: {type(error).__name__}: {error} ({_origin(error)}); please report it"))
-        return 2
-
-
-def _origin(error: BaseException) -> str:
-    import traceback
-
-    last = traceback.extract_tb(error.__traceback__)[-1:]
-    return f"{os.path.basename(last[0].filename)}:{last[0].lineno}" if last else "?"

@@ -14,6 +14,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 MAY_IMPORT = {
     "model": {"model"},
     "errors": {"model"},
+    "exits": {"model", "errors"},
     "journal": {"model", "errors"},
     "formats": {"formats", "model", "errors"},
     "diff": {"diff", "model"},
@@ -23,11 +24,11 @@ MAY_IMPORT = {
     "store": {"store", "model", "errors", "journal"},
     "resume": {"resume", "runner", "dataflow", "store", "formats", "diff", "report", "model", "errors", "journal"},
     "tui": {"tui", "model"},
-    "cli": {"resume", "runner", "store", "formats", "diff", "report", "tui", "model", "errors", "journal"},
+    "cli": {"resume", "runner", "store", "formats", "diff", "report", "tui", "model", "errors", "exits", "journal"},
 }
 """What a part may import, by the first name below `inspector`."""
 
-FETCHES = {"session", "loader", "app"}
+FETCHES = {"session", "loader", "app", "code", "comparing"}
 """The modules of the screen that may touch more than the model."""
 
 FOREIGN = {"textual": {"tui"}, "rich": {"tui"}, "typer": {"cli"}}

@@ -17,11 +17,12 @@ from inspector.model.text import one_line
 
 
 class App(Record, frozen=True, kw_only=True):
-    """A loaded object; `digest` is SHA-256 over the source files that came with it."""
+    """A loaded object; `digest` is SHA-256 over `files`, the source files that came with it."""
 
     target: str
     value: Any
     digest: str
+    files: tuple[str, ...] = ()
 
 
 def load(target: str) -> App:
@@ -34,7 +35,8 @@ def load(target: str) -> App:
     _forget(folder)
     known = set(sys.modules)
     value = _attribute(target, _import(target, folder, module), attribute)
-    return App(target=target, value=value, digest=_digest(folder, set(sys.modules) - known | {module}))
+    sources = _sources(folder, set(sys.modules) - known | {module})
+    return App(target=target, value=value, digest=_digest(sources), files=tuple(sources.values()))
 
 
 def _located(target: str, place: str) -> tuple[str, str]:
@@ -111,15 +113,19 @@ def _forget(folder: str) -> None:
             del sys.modules[name]
 
 
-def _digest(folder: str, names: set[str]) -> str:
+def _sources(folder: str, names: set[str]) -> dict[str, str]:
+    """The source files of these modules that lie in the folder, by module."""
+    found = {name: _inside(folder, sys.modules.get(name)) for name in sorted(names)}
+    return {name: file for name, file in found.items() if file is not None}
+
+
+def _digest(sources: dict[str, str]) -> str:
     found = hashlib.sha256()
-    for name in sorted(names):
-        file = _inside(folder, sys.modules.get(name))
-        if file is not None:
-            found.update(name.encode() + b"\0")
-            try:
-                with open(file, "rb") as stream:
-                    found.update(hashlib.file_digest(stream, "sha256").digest())
-            except OSError:
-                found.update(b"?")
+    for name, file in sources.items():
+        found.update(name.encode() + b"\0")
+        try:
+            with open(file, "rb") as stream:
+                found.update(hashlib.file_digest(stream, "sha256").digest())
+        except OSError:
+            found.update(b"?")
     return found.hexdigest()

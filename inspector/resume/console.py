@@ -23,7 +23,7 @@ EXITS = {"completed": 0, "suspended": 4}
 
 def check_command(path: str, target: str, *, run: str | None, step: int | None, format: str | None, json: bool) -> int:
     """Print the plan; 3 when the resume would be refused."""
-    with _own_stdout() as out:
+    with own_stdout() as out:
         plan = check(open_job(path, load(target), run=run, step=step, format=format))
         _lines(out, [to_json(plan)] if json else report(plan))
     for refusal in plan.refusals:
@@ -47,7 +47,7 @@ def resume_command(
     """Do what the resume key of the screen does; every event is a line."""
     import msgspec
 
-    with _own_stdout() as out:
+    with own_stdout() as out:
         job = open_job(path, load(target), run=run, step=step, format=format, trace=trace, max_turns=max_turns)
         decisions = read_decisions(options, _known_calls(job))
         job = msgspec.structs.replace(job, decisions=decisions)
@@ -72,7 +72,7 @@ def run_command(target: str, text: str | None, *, trace: str | None, json: bool)
             given = msgspec.json.decode(text)
         except msgspec.DecodeError:
             raise UsageError("--input", f"{text!r} is no JSON (a text needs its quotes: --input '\"...\"')") from None
-    with _own_stdout() as out:
+    with own_stdout() as out:
         ended = start(Start(app=load(target), input=given, trace=trace), printer(out, json))
         finish(out, ended, json)
     return EXITS.get(ended.status, 1)
@@ -135,7 +135,7 @@ def _lines(out: IO[str], lines: Iterator[str] | Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _own_stdout() -> Iterator[IO[str]]:
+def own_stdout() -> Iterator[IO[str]]:
     """Our stdout; meanwhile whatever else prints there, subprocesses too, prints to stderr."""
     sys.stdout.flush()
     kept = os.dup(1)

@@ -19,6 +19,7 @@ from inspector.errors import InspectorError, UnreadableError, UsageError
 from inspector.tui import keys
 from inspector.tui._compat import Quiet
 from inspector.tui.keys import bindings
+from inspector.tui.means import LOOKING, Means
 from inspector.tui.opening import OpeningScreen
 from inspector.tui.rows import Rows
 
@@ -50,6 +51,7 @@ class Inspector(Quiet):
         format: str | None = None,
         follow: bool = False,
         ascii: bool = False,
+        means: Means = LOOKING,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__(ansi_color=True)
@@ -63,6 +65,7 @@ class Inspector(Quiet):
             "follow": follow,
             "ascii": ascii,
             "now": now,
+            "means": means,
         }
         Rows.ascii = ascii
 
@@ -130,6 +133,7 @@ def run_app(
     follow: bool = False,
     ascii: bool = False,
     mouse: bool = False,
+    means: Means = LOOKING,
 ) -> int:
     """Show a path until the user leaves; the exit code. Raises InspectorError where there is nothing to
     show, and what a defect of ours raised, in both cases with the terminal as it was."""
@@ -142,7 +146,8 @@ def run_app(
         raise UnreadableError(path, "there is no such file or folder")
     if path == "-":
         _keys_from_terminal()
-    app = Inspector(path, run=run, step=step, format=format, follow=follow, ascii=ascii or not unicode_locale())
+    ascii = ascii or not unicode_locale()
+    app = Inspector(path, run=run, step=step, format=format, follow=follow, ascii=ascii, means=means)
     app.run(mouse=mouse)
     if app.defect is not None:
         raise app.defect

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
@@ -12,12 +13,16 @@ from inspector.tui.bars import Footer
 from inspector.tui.keys import Where
 from inspector.tui.line import Line
 from inspector.tui.loader import Loader
+from inspector.tui.means import LOOKING, Means
 from inspector.tui.page import Page
 from inspector.tui.pages import ErrorPage, Palette, help_page
 from inspector.tui.reports import Failed, Listed, Opened, Report
 from inspector.tui.runscreen import RunScreen
 from inspector.tui.runsscreen import RunsPage
 from inspector.tui.session import Session
+
+if TYPE_CHECKING:
+    from inspector.tui.code import Code
 
 
 class Desk:
@@ -36,9 +41,12 @@ class Desk:
         follow: bool,
         ascii: bool,
         now: Callable[[], datetime],
+        means: Means = LOOKING,
     ) -> None:
         self.app = app
+        self.means = means
         self.loader = Loader(post)
+        self._post, self._format = post, format
         self.error: InspectorError | None = None
         self._path, self._run_id, self._now = path, run, now
         self._step, self._follow, self._ascii = step, follow, ascii
@@ -83,7 +91,14 @@ class Desk:
     def _opened(self, report: Opened) -> None:
         session = Session(step=self._step, follow=self._follow, ascii=self._ascii)
         session.opened(report)
-        self.app.push_screen(RunScreen(session, self.loader))
+        screen = RunScreen(session, self.loader)
+        screen.begin(self.means, partial(self._code, report.run_id))
+        self.app.push_screen(screen)
+
+    def _code(self, run: str | None) -> "Code":
+        from inspector.tui.code import Code
+
+        return Code(self._post, self._path, run, self._format)
 
     def _failed(self, report: Failed) -> None:
         if self.runs is None:
@@ -132,6 +147,7 @@ class Desk:
                 return True
             if self.runs is None:
                 return False
+            screen.close()
             self.app.pop_screen()
             self.loader.leave_run()
             self.loader.follow(True)

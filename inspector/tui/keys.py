@@ -1,8 +1,8 @@
 """Every key, as data: Textual's bindings, the footer, the help screen and the README's list are made of it.
 
 A key belongs to a place (`where`): `app` everywhere, `run` the screen of a run, `runs` the list of runs,
-`rows` any list of lines, `state` the state pane, `viewer` a value shown full-screen, `prompt` a line that
-is being typed. `hint` is its word in the footer; keys without one stand in the help alone.
+`rows` any list of lines, `state` the state pane, `viewer` a value shown full-screen, `diff` a difference,
+`prompt` a line that is being typed. `hint` is its word in the footer; keys without one stand in the help alone.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
-Where = Literal["app", "run", "runs", "rows", "state", "viewer", "prompt"]
+Where = Literal["app", "run", "runs", "rows", "state", "viewer", "diff", "prompt"]
 
 
 class Key(NamedTuple):
@@ -44,6 +44,7 @@ KEYS = (
     Key("odd-back", "left_square_bracket", "odd(-1)", "the failed or open step before", "run", "failed/open", "["),
     Key("odd-on", "right_square_bracket", "odd(1)", "the next failed or open step", "run", "failed/open", "]"),
     Key("go", "g", "go", "go to a step by its number", "run", "go to"),
+    Key("diff", "d", "diff", "what is different: the step before, the mark, another run, today's code", "run", "diff"),
     Key("find", "slash", "find", "find a text in names, summaries and records", "run", "find", "/"),
     Key("find-on", "n", "find_again(1)", "the next place where it stands", "run"),
     Key("find-back", "N", "find_again(-1)", "the place before", "run"),
@@ -83,6 +84,12 @@ KEYS = (
     Key("view-copy", "c", "copy", "copy to the terminal's clipboard", "viewer", "copy"),
     Key("view-print", "p", "print", "print to the plain terminal, to select there", "viewer", "print"),
     Key("view-save", "s", "save", "save to a file", "viewer", "save"),
+    Key("diff-step-back", "left,h", "step(-1)", "the same for the step before", "diff", "step", "Left h"),
+    Key("diff-step-on", "right,l", "step(1)", "the same for the next step", "diff", "step", "Right l"),
+    Key("diff-before", "s", "beside('before')", "against the step before", "diff", "step before"),
+    Key("diff-mark", "m", "beside('mark')", "against the marked step", "diff", "mark"),
+    Key("diff-code", "c", "beside('code')", "against today's code", "diff", "code"),
+    Key("diff-other", "o", "beside('other')", "against another run or file", "diff", "other run"),
     Key("runs-find", "slash", "find", "show only runs whose line holds a text", "runs", "filter", "/"),
     Key("runs-problems", "p", "problems", "what is wrong with the source, and where", "runs", "problems"),
     Key("palette", "ctrl+p", "palette", "choose what to do from a list", "app", shown="Ctrl-P"),

@@ -28,7 +28,7 @@ REVISED = 1000
 ENTRIES = 1000
 """Entries of a folder that are watched."""
 
-OF_A_RUN = ("rows", "state", "near", "find", "index", "reopen", "scan", "damage", "export")
+OF_A_RUN = ("rows", "state", "near", "find", "index", "reopen", "scan", "damage", "export", "compare", "judge")
 
 
 class Loader:
@@ -37,8 +37,8 @@ class Loader:
     def __init__(self, post: Callable[[Report], object]) -> None:
         self._post = post
         self._plan = Schedule(
-            asked=("open", "run", "follow", "rows", "state", "near", "find", "export"),
-            long=("index", "reopen", "find", "export", "damage", "scan"),
+            asked=("open", "run", "follow", "rows", "state", "near", "find", "export", "compare", "judge"),
+            long=("index", "reopen", "find", "export", "compare", "judge", "damage", "scan"),
             resting=("damage", "scan"),
             failed=self._failed,
             ended=self._ended,
@@ -90,6 +90,14 @@ class Loader:
     def cancel_export(self) -> None:
         """Give up the export; nothing is left of it."""
         self._plan.ask("export", lambda: self._plan.forget("export"))
+
+    def compare(self, kind: str, job: Callable[[RunSource], Reports]) -> None:
+        """Compare the run with something (`compare`), or with its code (`judge`); the job's reports answer."""
+        self._plan.ask(kind, partial(self._begin_compare, kind, job))
+
+    def _begin_compare(self, kind: str, job: Callable[[RunSource], Reports]) -> None:
+        if self._run is not None:
+            self._begin(kind, job(self._run))
 
     def follow(self, on: bool) -> None:
         """Look for what is appended to the run, or to the list of runs; answered by Known or Listed."""

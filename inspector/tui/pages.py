@@ -22,6 +22,7 @@ TITLES: dict[Where, str] = {
     "rows": "In every list",
     "state": "In the state pane",
     "viewer": "In an opened value",
+    "diff": "In a difference",
     "app": "Everywhere",
     "prompt": "While typing",
 }

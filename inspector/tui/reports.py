@@ -1,6 +1,8 @@
 """What the loader reports: made in its thread, taken in the screen's, and frozen."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.errors import InspectorError
 from inspector.model.run import (
@@ -18,6 +20,10 @@ from inspector.model.run import (
 from inspector.tui.columns import Chunk
 from inspector.tui.fetch import Progress
 from inspector.tui.times import Timed
+
+if TYPE_CHECKING:  # nobody has to wait for what is not asked for yet
+    from inspector.diff import Diff, Weighed
+    from inspector.resume.judge import Verdict
 
 
 class Facts(Record, frozen=True, kw_only=True):
@@ -101,6 +107,26 @@ class Exported(NamedTuple):
     ended: bool = False
 
 
+class Judged(NamedTuple):
+    """The verdict on today's code, for a step; None: for the last one."""
+
+    target: str
+    step: int | None
+    verdict: Verdict
+
+
+class Compared(NamedTuple):
+    """What was found different between `left` and `right`: `what` is `before`, `mark`, `other` or `code`,
+    `step` the open run's step in it."""
+
+    what: str
+    left: str
+    right: str
+    step: int
+    diff: Diff
+    weighed: tuple[Weighed, ...]
+
+
 class Failed(NamedTuple):
     """Something asked for could not be done: `what` names it, `fatal` where there is nothing to show."""
 
@@ -109,5 +135,7 @@ class Failed(NamedTuple):
     fatal: bool = False
 
 
-Report = Listed | Opened | Known | Fetched | Stood | Scanned | Damaged | Searched | Exported | Failed
+Report = (
+    Listed | Opened | Known | Fetched | Stood | Scanned | Damaged | Searched | Exported | Judged | Compared | Failed
+)
 """All that `Desk.take` is given."""

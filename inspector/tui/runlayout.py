@@ -1,5 +1,7 @@
 """The screen of a run, laid out: timeline and state side by side, or as two pages."""
 
+from collections.abc import Iterable
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -51,6 +53,7 @@ class RunLayout(Screen[None]):
     def compose(self) -> ComposeResult:
         yield HeaderBar(self.session)
         yield TroubleBar(self.session)
+        yield from self.more_bars()
         with Horizontal(id="body"):
             with Vertical(id="left"):
                 yield TitlesBar(self.timeline)
@@ -59,6 +62,10 @@ class RunLayout(Screen[None]):
             yield self.pane
         yield self.footer
         yield self.prompt
+
+    def more_bars(self) -> Iterable[Bar]:
+        """Bars below the header that a screen of more than looking has."""
+        return ()
 
     def on_mount(self) -> None:
         self.loader.follow(self.session.following)

@@ -3,11 +3,11 @@
 from inspector.tui.header import rate
 from inspector.tui.reports import Damaged, Exported, Failed, Fetched, Known, Report, Scanned, Searched, Stood
 from inspector.tui.rows import Rows
-from inspector.tui.runkeys import RunKeys
+from inspector.tui.runactions import RunActions
 from inspector.tui.timeline import Timeline, TitlesBar
 
 
-class RunScreen(RunKeys):
+class RunScreen(RunActions):
     """A run. It decides nothing: the session does."""
 
     def take(self, report: Report) -> None:
@@ -29,8 +29,10 @@ class RunScreen(RunKeys):
                 self._searched(report)
             case Exported():
                 self._exported(report)
-            case Failed():
+            case Failed() if report.what not in ("compare", "judge"):
                 self._failed(report)
+            case _:
+                self.take_more(report)
 
     def _known(self, report: Known) -> None:
         self.session.known(report)

@@ -1,0 +1,55 @@
+"""How the command ends: every way becomes an exit code and lines on stderr, never a traceback."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from inspector.errors import InspectorError
+from inspector.model.text import one_line
+
+
+def complain(message: str) -> None:
+    """A line on stderr."""
+    sys.stderr.write(f"runinspect: {message}\n")
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Runs the command; every way to end becomes an exit code and lines on stderr, never a traceback."""
+    # Whatever the locale says, text leaves as UTF-8, and what is no text leaves visibly.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        code = command()
+        sys.stdout.flush()
+        return code
+    except InspectorError as error:
+        complain(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader went away (`| head`): nothing more to say, and nothing to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except MemoryError:
+        complain("out of memory: the file is too large for what was asked")
+        return 2
+    except OSError as error:
+        if error.filename is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        complain(f"{one_line(str(error.filename or 'output'))}: {error.strerror}")
+        return 2
+    except Exception as error:  # the last net: a user sees one line
+        format_message = getattr(error, "format_message", None)
+        if format_message is not None:  # the command line was not understood
+            complain(one_line(f"{format_message()} (see runinspect --help)"))
+            return 2
+        complain(one_line(f"internal error: {type(error).__name__}: {error} ({_origin(error)}); please report it"))
+        return 2
+
+
+def _origin(error: BaseException) -> str:
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    return f"{os.path.basename(last[0].filename)}:{last[0].lineno}" if last else "?"

@@ -1,0 +1,84 @@
+"""Today's code of the open run: which target it is, and the verdict on it, made again when its files change.
+
+One thread asks another process each time; nothing is imported here.
+"""
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+
+from inspector.resume.judge import Asked, judged
+from inspector.tui.reports import Judged
+
+PERIOD = 1.0
+"""Seconds between two looks at the files."""
+
+
+class Code:
+    """Answers by reports to `post`, from its own thread. `target` None: no code was named yet."""
+
+    def __init__(self, post: Callable[[Judged], object], path: str, run: str | None, format: str | None) -> None:
+        self._post = post
+        self._asked = Asked(target="", path=None if path == "-" else os.path.abspath(path), run=run, format=format)
+        self._turn = threading.Condition()
+        self._wanted: list[int | None] = []
+        self._files: tuple[str, ...] = ()
+        self._stamps: object = None
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self.target: str | None = None
+
+    def name(self, target: str) -> None:
+        """This is the code. Somebody said so, and that it may be imported."""
+        self.target = target
+        self._files = (target.rpartition(":")[0],)
+        self.judge(None)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._loop, name="code", daemon=True)
+            self._thread.start()
+
+    def judge(self, step: int | None) -> None:
+        """Make the verdict for a step (None: the last one) again."""
+        with self._turn:
+            if step not in self._wanted:
+                self._wanted.append(step)
+            self._turn.notify()
+
+    def close(self) -> None:
+        """End the thread when it comes to it."""
+        with self._turn:
+            self._closed = True
+            self._turn.notify()
+
+    def _loop(self) -> None:
+        while not self._closed:
+            with self._turn:
+                if not self._wanted:
+                    self._turn.wait(PERIOD)
+                wanted, self._wanted = self._wanted, []
+            if not wanted and self._look() != self._stamps:
+                wanted = [None]
+            for step in wanted:
+                if not self._closed:
+                    self._judge(step)
+
+    def _judge(self, step: int | None) -> None:
+        assert self.target is not None
+        target = self.target
+        self._stamps = self._look()
+        asked = Asked(target=target, path=self._asked.path, run=self._asked.run, step=step, format=self._asked.format)
+        verdict = judged(asked)
+        if verdict.files and verdict.files != self._files:
+            self._files = verdict.files
+            self._stamps = self._look()
+        self._post(Judged(target, step, verdict))
+
+    def _look(self) -> object:
+        """What changes when a file is written to."""
+        found = []
+        for name in self._files:
+            with contextlib.suppress(OSError):
+                status = os.stat(name)
+                found.append((name, status.st_size, status.st_mtime_ns))
+        return found

@@ -1,0 +1,113 @@
+"""A difference as lines: what breaks first, then section by section, then what cannot be compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from inspector.tui.line import Line, Opens, Span, plain
+from inspector.tui.panes.cells import brief, counted
+
+if TYPE_CHECKING:
+    from inspector.diff import Weighed
+    from inspector.resume import Plan
+    from inspector.tui.reports import Compared
+
+SECTIONS = ("Tools", "Graph", "Hooks", "State")
+PARTS = {"Tools": ("tools",), "Graph": ("graph",), "Hooks": ("hooks",), "State": ()}
+WEIGHTS = {"breaking": ("x", "failed"), "accept": ("!", "waiting"), "harmless": (" ", "dim")}
+SIGNS = {"+": "added", "-": "removed", "~": "changed"}
+SIDE = 60
+"""Characters of one side of a difference on its line; Enter shows all of both."""
+
+
+def summary(compared: Compared) -> str:
+    """The whole difference in one line."""
+    if not compared.weighed:
+        return "the same"
+    counts = Counter[str | None](item.weight for item in compared.weighed)
+    if compared.what != "code":
+        return counted(len(compared.weighed), "difference")
+    words = [f"{counts[weight]} {name}" for weight, name in NAMES if counts[weight]]
+    return f"{counted(len(compared.weighed), 'difference')}: {', '.join(words)}"
+
+
+NAMES = (("breaking", "breaking"), ("accept", "to accept"), ("harmless", "harmless"))
+
+
+def lines(compared: Compared, plan: Plan | None) -> list[Line]:
+    """All of it."""
+    found = [*_verdict(plan)]
+    for section in SECTIONS:
+        items = [item for item in compared.weighed if item.section == section]
+        compares = section != "State" or compared.what != "code"
+        unknown = any(part in compared.diff.unknown for part in PARTS[section])
+        if not compares:
+            continue
+        words = "cannot be compared" if unknown and not items else counted(len(items), "difference")
+        found.append(Line((Span(section, "heading"), Span(f"  {words if items or unknown else 'the same'}", "dim"))))
+        found += [line for item in items for line in _item(item, compared)]
+    if compared.diff.unknown:
+        found.append(plain("Cannot be compared", "heading"))
+        found += [plain(f"   ? {part}: one side does not record it", "problem") for part in compared.diff.unknown]
+    return found
+
+
+def _verdict(plan: Plan | None) -> list[Line]:
+    if plan is None:
+        return []
+    if plan.refusals:
+        head = plain(f"A resume after step {plan.step} would be refused", "failed")
+    else:
+        head = plain(f"A resume after step {plan.step} is possible", "done")
+    told = [
+        Line(
+            (Span(" x ", "failed"), Span(f"{item.code}  ", "failed"), Span(f"{item.subject}: {item.detail}")),
+            Opens(item.code, f"{item.subject}: {item.detail}"),
+        )
+        for item in plan.refusals
+    ]
+    return [head, *told, plain("")]
+
+
+def _item(item: Weighed, compared: Compared) -> list[Line]:
+    sign, style = WEIGHTS[item.weight or "harmless"]
+    spans = [Span(f" {sign} ", style), Span(f"{item.sign} ", SIGNS[item.sign]), Span(item.subject)]
+    if item.path:
+        spans.append(Span(f"  {item.path}", "accent"))
+    both = item.sign == "~" and (item.left is not None or item.right is not None)
+    if both:
+        spans.append(Span(f"  {brief(item.left)[:SIDE]} → {brief(item.right)[:SIDE]}"))
+    elif item.section == "State":
+        spans.append(Span(f"  {brief(item.left if item.sign == '-' else item.right)[:SIDE]}"))
+    opens = Opens(f"{item.subject} {item.path}".strip(), {compared.left: item.left, compared.right: item.right})
+    found = [Line(tuple(spans), opens if both or item.section == "State" else None)]
+    if compared.what == "code" and item.why and item.weight is not None:
+        word = {"breaking": "breaking", "accept": "must be accepted", "harmless": "harmless"}[item.weight]
+        found.append(Line((Span(f"       {word}: {item.why}", style),)))
+    return found
+
+
+def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | None) -> Line:
+    """The verdict on today's code in the line below the header."""
+    spans = [Span(" against ", "dim"), Span(target, "accent"), Span("  ")]
+    if error is not None and compared is None:
+        return Line((*spans, Span(error.removeprefix(f"{target}: "), "failed")))
+    if plan is not None and plan.refusals:
+        words = ", ".join(dict.fromkeys(f"{item.code} {item.subject}" for item in plan.refusals))
+        spans.append(Span(f"refused: {words}", "failed"))
+    elif plan is not None:
+        spans.append(Span("can be resumed", "done"))
+    if compared is None:
+        return Line((*spans, Span("  …", "dim")))
+    for section, name in (("Tools", "tools"), ("Graph", "graph"), ("Hooks", "hooks")):
+        spans.append(Span(f"  {name}: {_word(section, name, compared)}", "dim"))
+    return Line(tuple(spans))
+
+
+def _word(section: str, part: str, compared: Compared) -> str:
+    items = [item for item in compared.weighed if item.section == section]
+    breaking = sum(item.weight == "breaking" for item in items)
+    if items:
+        return counted(len(items), "difference") + (f", {breaking} breaking" if breaking else "")
+    return "?" if part in compared.diff.unknown else "same"
