@@ -44,6 +44,7 @@ class NetworkRun:
         self._counts = [0] * len(plan.nodes)
         self._held: dict[int, Value] = {}
         self._flying: dict[int, Firing] = {}
+        self._doubted: set[int] = set()
         self._enabled: list[int] = []
         self._firings: dict[int, Firing] = {}
         self._loops: list[tuple[int, ...]] = [
@@ -107,11 +108,6 @@ class NetworkRun:
         """How many tokens each queue holds."""
         return self._queues.sizes
 
-    @property
-    def size(self) -> int:
-        """How many tokens the queues hold."""
-        return sum(self._queues.sizes)
-
     def commit(
         self,
         firing: Firing,
@@ -159,6 +155,11 @@ class NetworkRun:
 
     def reopen(self, number: int) -> None:
         """A node whose firing was released may fire again."""
+        self._check([number])
+
+    def doubt(self, number: int) -> None:
+        """The same, but it may have had its effects already, which the state tells."""
+        self._doubted.add(number)
         self._check([number])
 
     def hold(self, firing: Firing, inner: Value) -> None:
@@ -338,7 +339,7 @@ class NetworkRun:
             step=self.seq,
             queues=tuple(shown.queue(link, self._queues[number]) for number, link in enumerate(self.plan.links)),
             actors=tuple(self._actor(number) for number in range(len(self.plan.nodes))),
-            pending=tuple(shown.pending(self._held.values(), self.flying, self._firings.values())),
+            pending=tuple(shown.pending(self._held.values(), self.flying, self._firings.values(), self._doubted)),
             values=dict(self.context),
         )
 

@@ -1,12 +1,12 @@
 """The parts of a running network as the neutral state has them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import msgspec
 
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.network import Link
-from inspector.model.run import Pending, Queue
+from inspector.model.run import Pending, PendingStatus, Queue
 from inspector.model.values import Value
 
 
@@ -19,17 +19,21 @@ def queue(link: Link, waiting: Iterable[Value]) -> Queue:
     )
 
 
-def pending(held: Iterable[Value], flying: Sequence[Firing], ready: Iterable[Firing]) -> Iterator[Pending]:
-    """What is not done: the calls of agents that are `held`, and firings under way or ready."""
+def pending(
+    held: Iterable[Value], flying: Sequence[Firing], ready: Iterable[Firing], doubted: Container[int]
+) -> Iterator[Pending]:
+    """What is not done: the calls of agents that are `held`, firings under way, and those that are ready; of the nodes
+    `doubted` they may have happened."""
     for inner in held:
         for call in inner.get("pending", ()):
             yield msgspec.convert(call, Pending)
-    for firings, status in ((flying, "in_flight"), (ready, "ready")):
-        for firing in firings:
-            yield Pending(
-                kind="firing",
-                name=firing.node.name,
-                status=status,  # type: ignore[arg-type]
-                call_id=firing.id,
-                arguments=dict(firing.tokens),
-            )
+    for firing in flying:
+        yield _firing(firing, "in_flight")
+    for firing in ready:
+        yield _firing(firing, "ambiguous" if firing.number in doubted else "ready")
+
+
+def _firing(firing: Firing, status: PendingStatus) -> Pending:
+    return Pending(
+        kind="firing", name=firing.node.name, status=status, call_id=firing.id, arguments=dict(firing.tokens)
+    )

@@ -1,11 +1,10 @@
 """Driving a run from a program without an event loop, and stopping it from outside."""
 
-import asyncio
-import signal
 import threading
 from collections.abc import Coroutine
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from inspector.runner import signals
 from inspector.runner.drive import Control
 
 T = TypeVar("T")
@@ -28,25 +27,7 @@ class Stopping(Control):
             self._event.set()
 
 
-def in_loop(going: Coroutine[object, object, T], stop: threading.Event) -> T:
-    """Run in a loop of its own. In the main thread the first interrupt stops at the next boundary, and the
-    second gives up what is under way."""
-
-    async def main() -> T:
-        task = asyncio.ensure_future(going)
-
-        def interrupted() -> None:
-            if stop.is_set():
-                task.cancel()
-            stop.set()
-
-        if threading.current_thread() is threading.main_thread():
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, interrupted)
-        return await task
-
-    try:
-        return asyncio.run(main())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+def in_loop(going: Coroutine[Any, Any, T], control: Control) -> T:
+    """Run in a loop of its own. In the main thread the first signal stops at the next boundary, and the second gives up
+    what is under way."""
+    return signals.run(going, control)

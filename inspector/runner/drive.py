@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from inspector.runner.effects import Busy, Effect
 from inspector.runner.errors import RunClosed
@@ -22,6 +22,7 @@ class Control:
 
     def __init__(self) -> None:
         self.stopping = False
+        self._inline = False
         self._lock = threading.Lock()
         self._inbox: list[str] = []
         self._closed: str | None = None
@@ -29,6 +30,20 @@ class Control:
     def stop(self) -> None:
         """Stop at the next boundary."""
         self.stopping = True
+
+    def inline(self, work: Callable[[], Any]) -> Any:
+        """The result of `work`, done here and now, in the loop's own thread: `interrupt` ends it."""
+        self._inline = True
+        try:
+            return work()
+        finally:
+            self._inline = False
+
+    def interrupt(self) -> None:
+        """End what is done inline, by a CancelledError; called in its thread, so from a signal handler."""
+        if self._inline:
+            self._inline = False
+            raise asyncio.CancelledError
 
     def steer(self, message: str) -> None:
         """A message for the model, before its next call. Raises RunClosed when the run takes no more."""

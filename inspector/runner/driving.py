@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from inspector.journal import Journal, TraceFile
 from inspector.model.run import RunLink
 from inspector.model.values import Value
-from inspector.runner import ending, hookchain, modelstep, toolstep
+from inspector.runner import ending, hookchain, modelstep, signals, toolstep
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.data import Finished
@@ -123,8 +123,10 @@ class Driving:
         return await self._go(trace, journal, None)
 
     def run_sync(self, *, trace: str | None = None, journal: Journal | None = None) -> RunResult:
-        """The same, for a program without an event loop."""
-        return asyncio.run(self.run(trace=trace, journal=journal))
+        """The same, for a program without an event loop. A signal stops it at the next boundary, a second one at
+        once; then raises KeyboardInterrupt or SystemExit."""
+        self._control = self._control or Control()
+        return signals.run_sync(self.run(trace=trace, journal=journal), self._control)
 
     async def stream(self, *, trace: str | None = None, journal: Journal | None = None) -> AsyncIterator[Any]:
         """The same, item by item as it happens; the last one is `Final` with the result."""

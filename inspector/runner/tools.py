@@ -7,7 +7,6 @@ A parameter annotated `ToolContext` is not the model's: it says which call this 
 runs in a thread. What a tool raises is told to the model; it never ends the run.
 """
 
-import asyncio
 import inspect
 import json
 import re
@@ -23,6 +22,7 @@ from inspector.model import run as neutral
 from inspector.model.values import Number, Value, decimal, integer, to_json, transform
 from inspector.runner.effects import ToRun
 from inspector.runner.messages import ErrorKind, Json, Media, Outcome, Text, shown, sound
+from inspector.runner.threads import in_thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -151,7 +151,7 @@ class FunctionTool(Generic[P, R]):
             given[self._context] = context
         function: Callable[..., Any] = self.function
         if self.thread and not inspect.iscoroutinefunction(function):
-            found = await asyncio.to_thread(function, **given)
+            found = await in_thread(lambda: function(**given))
         else:
             found = function(**given)
         return as_came(await found if inspect.isawaitable(found) else found)

@@ -145,9 +145,10 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     if plan.needs and not (plan.runs or plan.runs_again or job.decisions.calls()):
         # Nothing would run: it stays as it is, and no new run is made of it.
         return Ended(run=saved.id, status="suspended", reason=_reason(plan), trace=job.path)
-    asked.observe(emit).control(Stopping(job.stop))
+    control = Stopping(job.stop)
+    asked.observe(emit).control(control)
     try:
-        result = in_loop(asked.run(trace=job.trace), job.stop)
+        result = in_loop(asked.run(trace=job.trace), control)
     except ResumeRefused as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     ended = _ended(result, emit)
@@ -166,8 +167,9 @@ def start(asked: Start, emit: Emit) -> Ended:
         raise UsageError("--input", "an agent needs a prompt: --input '\"...\"'")
     prompt = asked.input if isinstance(asked.input, str) else to_json(asked.input)
     run_id = new_id()
-    going = agent.prompt(prompt).id(run_id).observe(emit).control(Stopping(asked.stop))
-    result = in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.stop)
+    control = Stopping(asked.stop)
+    going = agent.prompt(prompt).id(run_id).observe(emit).control(control)
+    result = in_loop(going.run(trace=asked.trace or default_trace(run_id)), control)
     return _ended(result, emit)
 
 

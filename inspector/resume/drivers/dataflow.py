@@ -187,9 +187,10 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     for firing, decided in job.decisions.reconcile.items():
         asked.reconcile(firing, decided.how, decided.value)
     run_id = new_id()
-    asked.observe(emit).control(Stopping(job.stop)).id(run_id)
+    control = Stopping(job.stop)
+    asked.observe(emit).control(control).id(run_id)
     try:
-        result = in_loop(asked.run(trace=job.trace or default_trace(run_id)), job.stop)
+        result = in_loop(asked.run(trace=job.trace or default_trace(run_id)), control)
     except RefusedError as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.reason)], plan) from error
     return _ended(result, emit)
@@ -204,8 +205,9 @@ def start(asked: Start, emit: Emit) -> Ended:
     inputs = {port: tokens if isinstance(tokens, list) else [tokens] for port, tokens in given.items()}
     run_id = new_id()
     trace = asked.trace or default_trace(run_id)
-    going = network.run(inputs, trace=trace, id=run_id, observe=emit, control=Stopping(asked.stop))
-    return _ended(in_loop(going, asked.stop), emit)
+    control = Stopping(asked.stop)
+    going = network.run(inputs, trace=trace, id=run_id, observe=emit, control=control)
+    return _ended(in_loop(going, control), emit)
 
 
 def _ended(result: NetworkResult, emit: Emit) -> Ended:

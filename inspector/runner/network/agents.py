@@ -29,7 +29,7 @@ from inspector.runner.preflight import Decided, Preflight
 from inspector.runner.result import RunResult, pending_calls
 
 if TYPE_CHECKING:
-    from inspector.runner.network.run import Driven
+    from inspector.runner.network.driven import Driven
 
 NESTED = "nested"
 """The event of the moves that hold the records of an agent's run."""

@@ -8,7 +8,7 @@ import asyncio
 import functools
 import hashlib
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from inspector.dataflow.actors import Actor
@@ -16,7 +16,7 @@ from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.model.values import Value
-from inspector.runner.network.threads import Threads
+from inspector.runner.threads import Threads
 
 Operation = tuple[Literal["set", "append", "merge"], str, Value]
 """A change of the shared context: what is done to which name, with which saved value."""
@@ -96,9 +96,12 @@ def idempotency_key(run_id: str, firing: Firing) -> str:
     return "idem_" + hashlib.sha256(f"{run_id}\0{firing.id}".encode()).hexdigest()[:32]
 
 
-async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, *, alone: bool) -> Outcome:
-    """Run the body; `alone`: the run has one worker. Raises what the body raises, TimeoutError, and Unsavable for a
-    token that cannot be saved."""
+Inline = Callable[[Callable[[], Any]], Any]
+
+
+async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, inline: Inline | None) -> Outcome:
+    """Run the body; one that blocks by `inline`, where that may be, else in a thread. Raises what the body raises,
+    TimeoutError, and Unsavable for a token that cannot be saved."""
     actor, action = firing.node.actor, firing.action
     assert actor is not None
     assert action is not None
@@ -109,10 +112,10 @@ async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, *
     if context is not None:
         arguments["context"] = context
     if actor.timeout is None:
-        tokens = await _tokens(actor, body, arguments, None if alone else threads)
+        tokens = await _tokens(actor, body, arguments, threads, inline)
     else:
         async with asyncio.timeout(actor.timeout):
-            tokens = await _tokens(actor, body, arguments, threads)
+            tokens = await _tokens(actor, body, arguments, threads, None)
     puts = [(port, _saved(run, firing, port, token)) for port, token in tokens]
     state = {
         name: run.values.encode(value, f"{firing.node.name}.{name}") for name, value in actor.state_of(instance).items()
@@ -122,17 +125,19 @@ async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, *
 
 
 async def _tokens(
-    actor: Actor, body: Any, arguments: Mapping[str, Any], threads: Threads | None
+    actor: Actor, body: Any, arguments: Mapping[str, Any], threads: Threads, inline: Inline | None
 ) -> list[tuple[str, Any]]:
     way = _way(getattr(body, "__func__", body))
     if way == "stream":
         return [pair async for item in body(**arguments) for pair in actor.tokens(item)]
     if way == "async":
         return list(actor.tokens(await body(**arguments)))
-    if threads is None:
+
+    def work() -> list[tuple[str, Any]]:
+        # A generator runs where it is iterated, so the whole of it is done there.
         return list(actor.tokens(body(**arguments)))
-    # A generator runs where it is iterated, so the whole of it goes to the thread.
-    found: list[tuple[str, Any]] = await threads.run(lambda: list(actor.tokens(body(**arguments))))
+
+    found: list[tuple[str, Any]] = await threads.run(work) if inline is None else inline(work)
     return found
 
 

@@ -87,7 +87,7 @@ class NetworkRecorder:
             return
         self.write(StepRecord(step=done.step, change=done.change))
         if self.steps >= self._next:
-            self._next = self.steps + max(STEPS_BETWEEN, self.run.size)
+            self._next = self.steps + max(STEPS_BETWEEN, sum(self.run.sizes))
             self.checkpoint(None)
 
     def decision(self, what: str, subject: str | None, value: Value, reason: str | None) -> None:

@@ -189,6 +189,41 @@ async def test_a_stop_waits_for_what_is_under_way(tmp_path: Path) -> None:
     assert set(RAN.values()) == {1}
 
 
+async def test_what_is_left_open_stays_open_in_the_next_run(tmp_path: Path) -> None:
+    """A firing that may have happened waits for a decision, also in the runs that are resumed from that one."""
+    first, second, third = (str(tmp_path / name) for name in "tuv")
+    control = Control()
+
+    @actor
+    async def endless(number: int) -> int:
+        RAN["endless", number] += 1
+        if RAN["endless", number] == 1:
+            await asyncio.Event().wait()
+        return number
+
+    net = Network("n")
+    node = net.add(endless)
+    net.connect(net.input("x"), node.number)
+    net.connect(node.out, net.output("y"))
+    task = asyncio.ensure_future(net.run({"x": [1]}, trace=first, control=control))
+    while not RAN:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    for source, target in ((first, second), (second, third)):
+        left = await net.resume(source).run(trace=target)
+        assert (left.status, left.reason, left.open) == ("suspended", "reconciliation", ["endless#1"])
+        run = open_path(target).open()
+        list(run.index())
+        state = run.state(0)
+        assert state is not None
+        assert [item.status for item in state.pending or ()] == ["ambiguous"]
+    assert RAN["endless", 1] == 1
+    done = await net.resume(third).reconcile("endless#1", "retry").run()
+    assert done.outputs == {"y": [1]}
+
+
 async def test_a_run_that_is_driven_has_one_owner(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     FAILS.add(101)

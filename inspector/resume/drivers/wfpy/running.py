@@ -1,7 +1,5 @@
 """Carrying a plan out: wfpy runs in a thread of this process, in a folder of its own, and tells of its firings."""
 
-import asyncio
-import contextlib
 import json
 import os
 import re
@@ -26,10 +24,11 @@ from inspector.resume.drivers.wfpy.library import Library, quiet
 from inspector.resume.drivers.wfpy.planning import Prepared, prepare, run_of
 from inspector.resume.drivers.wfpy.preview import claim
 from inspector.resume.drivers.wfpy.saved import checkpoint_path
-from inspector.resume.loop import in_loop
+from inspector.resume.loop import Stopping, in_loop
 from inspector.resume.plan import Plan, Refusal
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.driving import new_id
+from inspector.runner.threads import in_thread
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -58,7 +57,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
             source = _source(job, prepared, scratch, plan)
             claims.succeeded(claimed, place.run_id, place.folder)
             watch = Watch(library, job.stop, emit)
-            done = in_loop(_threaded(lambda: _run(job, prepared, place, source, watch)), job.stop)
+            done = in_loop(in_thread(lambda: _run(job, prepared, place, source, watch), "wfpy"), Stopping(job.stop))
             return _ended(job, prepared, place, watch, done, emit)
     finally:
         claims.release(held)
@@ -156,23 +155,6 @@ def _run(job: Job, prepared: Prepared, place: Place, source: tuple[str, int | No
         return Done(outputs=found)
     except BaseException as error:  # an actor may raise anything, sys.exit too
         return Done(error=error)
-
-
-async def _threaded(work: Callable[[], Done]) -> Done:
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Done] = loop.create_future()
-
-    def finish(result: Done) -> None:
-        if not done.done():
-            done.set_result(result)
-
-    def body() -> None:
-        result = work()
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits any more
-            loop.call_soon_threadsafe(finish, result)
-
-    threading.Thread(target=body, name="wfpy", daemon=True).start()
-    return await done
 
 
 def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done, emit: Emit) -> Ended:

@@ -1,4 +1,4 @@
-"""Threads for bodies that block. They are daemons: a body that never ends does not keep its process from ending."""
+"""Threads for work that blocks. They are daemons: work that never ends does not keep its process from ending."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,9 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 Work = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 
@@ -14,7 +16,8 @@ Work = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]
 class Threads:
     """As many threads as work is under way at once; those that are done wait for more."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "body") -> None:
+        self._name = name
         self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._threads = self._busy = 0
 
@@ -26,7 +29,7 @@ class Threads:
         self._busy += 1
         if self._busy > self._threads:
             self._threads += 1
-            threading.Thread(target=_serve, args=(self._work,), name="firing", daemon=True).start()
+            threading.Thread(target=_serve, args=(self._work,), name=self._name, daemon=True).start()
         self._work.put((loop, future, lambda: context.run(work)))
         try:
             return await future
@@ -40,6 +43,16 @@ class Threads:
         """Let the threads end that wait."""
         if self._threads:
             self._work.put(None)
+
+
+async def in_thread(work: Callable[[], T], name: str = "body") -> T:
+    """The result of `work`, done in a thread of its own."""
+    threads = Threads(name)
+    try:
+        found: T = await threads.run(work)
+        return found
+    finally:
+        threads.close()
 
 
 def _serve(waiting: "queue.SimpleQueue[Work | None]") -> None:

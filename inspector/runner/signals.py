@@ -1,0 +1,111 @@
+"""Stopping a run by signals, in three ways that grow ruder.
+
+The first SIGINT or SIGTERM lets the run stop at its next boundary. The second gives up what is under way, which may
+then have happened; behind a SIGTERM it comes by itself when the grace period is over. A third ends the process wherever
+it is: the journal is whole at any instant, so even then nothing completed is lost.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Coroutine
+from types import FrameType, TracebackType
+from typing import Any, Self, TypeVar
+
+from inspector.runner.drive import Control
+
+T = TypeVar("T")
+GRACE = 8.0
+"""Seconds between a SIGTERM and giving up; RUNINSPECT_GRACE says otherwise. Most supervisors kill after ten."""
+
+
+def run(going: Coroutine[Any, Any, T], control: Control) -> T:
+    """Run in a loop of its own; in the main thread signals are heard, and SIGINT and SIGTERM are as before
+    afterwards. Raises KeyboardInterrupt when the run was given up."""
+    try:
+        with Signals(control) as signals:
+            return asyncio.run(signals.hearing(going))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def run_sync(going: Coroutine[Any, Any, T], control: Control) -> T:
+    """The same, for a program of its own, which shall end as any other: when the run has stopped by a signal, and that
+    is written down, raises KeyboardInterrupt for a SIGINT and SystemExit for a SIGTERM."""
+    try:
+        with Signals(control) as signals:
+            result = asyncio.run(signals.hearing(going))
+    except asyncio.CancelledError:
+        if signals.last is None:
+            raise
+    if signals.last == signal.SIGTERM:
+        raise SystemExit(128 + signal.SIGTERM)
+    if signals.last is not None:
+        raise KeyboardInterrupt
+    return result
+
+
+class Signals:
+    """What SIGINT and SIGTERM do while a run is driven; nothing outside of the main thread. `last` is the signal that
+    was heard, if any."""
+
+    def __init__(self, control: Control) -> None:
+        self.control = control
+        self.last: int | None = None
+        self._grace = _grace()
+        self._before: dict[int, Any] = {}
+        self._timer: threading.Timer | None = None
+        self._cancel: Any = None
+        self._given_up = False
+
+    async def hearing(self, going: Coroutine[Any, Any, T]) -> T:
+        """`going`, as the task that is cancelled when the run is given up."""
+        task, loop = asyncio.ensure_future(going), asyncio.get_running_loop()
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        return await task
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._heard) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        again, self.last = self.last is not None or self.control.stopping, number
+        if not again:
+            self.control.stop()
+            if number == signal.SIGTERM:
+                self._later(number)
+        elif not self._given_up and self._cancel is not None:
+            self._given_up = True
+            if number == signal.SIGTERM:
+                self._later(number)
+            self._cancel()
+            self.control.interrupt()
+        else:
+            raise KeyboardInterrupt
+
+    def _later(self, number: int) -> None:
+        """The same signal again when the grace period is over. A body may block the loop, so no timer of it will do."""
+        if self._timer is not None:
+            self._timer.cancel()
+        main = threading.main_thread().ident
+        assert main is not None
+        self._timer = threading.Timer(self._grace, signal.pthread_kill, (main, number))
+        self._timer.daemon = True
+        self._timer.start()
+
+
+def _grace() -> float:
+    try:
+        return max(float(os.environ.get("RUNINSPECT_GRACE", GRACE)), 0.0)
+    except ValueError:
+        return GRACE
