@@ -10,7 +10,6 @@ import hashlib
 import importlib
 import os
 import pkgutil
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -23,6 +22,7 @@ from inspector.model.source import RunSource
 from inspector.model.values import Value, to_json
 from inspector.resume.apps import App
 from inspector.resume.plan import Decisions, Ended, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.runner.drive import Control
 
 Emit = Callable[[dict[str, Any]], None]
 """Takes the events of a run as they happen: dicts with an `event`, as `resume --json` prints them."""
@@ -30,8 +30,7 @@ Emit = Callable[[dict[str, Any]], None]
 
 class Job(Record, frozen=True, kw_only=True):
     """A run to be resumed after `step`, with today's code. `source` is fully indexed; `trace` is where
-    the new run's trace goes (None: the driver's choice in the platform's data folder). `stop` is set when
-    the run shall stop at its next safe boundary."""
+    the new run's trace goes (None: the driver's choice in the platform's data folder)."""
 
     path: str
     source: RunSource
@@ -43,7 +42,10 @@ class Job(Record, frozen=True, kw_only=True):
     """Whether `step` is the run's last one."""
     max_turns: int | None = None
     """Another limit of model turns, where the run has one."""
-    stop: threading.Event = msgspec.field(default_factory=threading.Event)
+    control: Control = msgspec.field(default_factory=Control)
+    """What the run is steered with."""
+    hear: Callable[[Any], None] | None = None
+    """Takes the stream items of an agent's model and tools; None: models are not streamed."""
 
 
 class Start(Record, frozen=True, kw_only=True):
@@ -52,7 +54,7 @@ class Start(Record, frozen=True, kw_only=True):
     app: App
     input: Value = None
     trace: str | None = None
-    stop: threading.Event = msgspec.field(default_factory=threading.Event)
+    control: Control = msgspec.field(default_factory=Control)
 
 
 class Driver(Record, frozen=True, kw_only=True):

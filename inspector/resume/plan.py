@@ -100,6 +100,10 @@ class Decisions(Record, frozen=True, kw_only=True):
     arguments: dict[str, Value] = msgspec.field(default_factory=dict)
     """Arguments to run a call with, in place of the model's."""
     accept: frozenset[str] = frozenset()
+    why: dict[str, str] = msgspec.field(default_factory=dict)
+    """Reasons, by call; they go into the new run's journal."""
+    take_over: str | None = None
+    """Why the run is taken from whoever drives it; None: it is not."""
 
     def met(self, need: Need) -> bool:
         """Whether a need has its decision."""

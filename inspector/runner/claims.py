@@ -67,11 +67,12 @@ class Claims:
         name = hashlib.sha256(f"{socket.gethostname()}\0{run}".encode()).hexdigest()[:40]
         return os.path.join(self.folder, f"{name}.{kind}")
 
-    def take(self, run: str) -> Holder:
-        """Claim a run. Raises Owned when somebody alive holds it, this process too."""
+    def take(self, run: str, *, over: Holder | None = None) -> Holder:
+        """Claim a run; `over` is whose claim is taken over, alive or not. Raises Owned when anybody else who is
+        alive holds it, this process too."""
         with self._locked():
             held = self._read(run)
-            if held is not None and _alive(held):
+            if held is not None and held != over and _alive(held):
                 raise Owned(held)
             self._taken += 1
             pid = os.getpid()
@@ -84,6 +85,10 @@ class Claims:
         with self._locked():
             if self._read(mine.run) == mine:
                 os.unlink(self._path(mine.run, "claim"))
+
+    def holds(self, mine: Holder) -> bool:
+        """Whether nobody took the claim over."""
+        return self._read(mine.run) == mine
 
     def holder(self, run: str) -> Holder | None:
         """Who drives a run now; None when nobody alive does."""

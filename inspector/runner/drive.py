@@ -15,6 +15,9 @@ from typing import Any, Protocol
 from inspector.runner.effects import Busy, Effect
 from inspector.runner.errors import RunClosed
 
+FENCE = 0.1
+"""Seconds between two looks whether the run is still one's own."""
+
 
 class Control:
     """How a run is steered and stopped from outside; from any thread or signal handler. To give up what is
@@ -25,6 +28,9 @@ class Control:
         self._inline = False
         self._lock = threading.Lock()
         self._inbox: list[str] = []
+        self._cancel: Callable[[], object] | None = None
+        self._fences: list[Callable[[], bool]] = []
+        self._looked = 0.0
         self._closed: str | None = None
 
     def stop(self) -> None:
@@ -44,6 +50,34 @@ class Control:
         if self._inline:
             self._inline = False
             raise asyncio.CancelledError
+
+    def cancels(self, cancel: Callable[[], object] | None) -> None:
+        """How what is under way is given up, from any thread; None: nothing is, any more."""
+        self._cancel = cancel
+
+    def give_up(self) -> None:
+        """Stop, and do not wait for what is under way: it may have happened, and is written down as that."""
+        self.stop()
+        if self._cancel is not None:
+            self._cancel()
+
+    def fence(self, holds: Callable[[], bool]) -> None:
+        """Stop when this is no longer so: somebody else took the run over."""
+        self._fences.append(holds)
+
+    def fenced_off(self, *, now: bool = False) -> bool:
+        """Whether somebody else took the run over; looked up a few times a second at most, unless `now`."""
+        if not self._fences or (time.monotonic() < self._looked + FENCE and not now):
+            return False
+        self._looked = time.monotonic()
+        return not all(holds() for holds in self._fences)
+
+    def holds(self, effect: Effect) -> bool:
+        """Whether the run shall be held before this effect; asked before each."""
+        return False
+
+    async def hold(self, effect: Effect) -> None:
+        """Return when the run may go on with the effect, or shall stop."""
 
     def steer(self, message: str) -> None:
         """A message for the model, before its next call. Raises RunClosed when the run takes no more."""
@@ -82,6 +116,9 @@ class Machine(Protocol):
     def next(self) -> Effect:
         """What is to be done now."""
 
+    def drop(self, effect: Effect) -> None:
+        """What it asked for last is not performed: the run is stopped before it."""
+
 
 BREATH = 0.01
 """Seconds after which the loop lets others run, however quickly effects follow each other."""
@@ -96,6 +133,8 @@ async def drive(machine: Machine, perform: Perform, control: Control) -> Effect 
     try:
         while True:
             _raise_failed(running)
+            if control.fenced_off():
+                control.stop()
             if control.stopping:
                 if not running:
                     return None
@@ -106,7 +145,15 @@ async def drive(machine: Machine, perform: Perform, control: Control) -> Effect 
                 return effect
             if effect.ending or isinstance(effect, Busy):
                 await _one(running)
-            elif effect.exclusive:
+                continue
+            if control.holds(effect):
+                await control.hold(effect)
+                if control.fenced_off(now=True):
+                    control.stop()
+                if control.stopping:
+                    machine.drop(effect)
+                    continue
+            if effect.exclusive:
                 await perform(effect)
                 # What never waits must not keep timers and signals from being heard.
                 if time.monotonic() > breath:

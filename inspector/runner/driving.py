@@ -5,14 +5,11 @@ more, and becomes part of the run.
 """
 
 import asyncio
-import os
-import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
-import platformdirs
 from msgspec.structs import replace
 
 from inspector.journal import Journal, TraceFile
@@ -20,7 +17,7 @@ from inspector.model.run import RunLink
 from inspector.model.values import Value
 from inspector.runner import ending, hookchain, modelstep, signals, toolstep
 from inspector.runner import hooks as hooking
-from inspector.runner.claims import Claims, Owned
+from inspector.runner.claims import Claims, Holder, Owned
 from inspector.runner.data import Finished
 from inspector.runner.drive import Control, drive
 from inspector.runner.effects import (
@@ -39,6 +36,7 @@ from inspector.runner.items import Final
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.messages import Message
+from inspector.runner.places import new_id
 from inspector.runner.preflight import Decided
 from inspector.runner.recorder import Recorder
 from inspector.runner.result import RunResult, pending_calls
@@ -46,18 +44,6 @@ from inspector.runner.view import View
 
 if TYPE_CHECKING:
     from inspector.runner.agent import Agent
-
-
-def new_id() -> str:
-    """An id for a run: by its time, and unlike any other."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
-
-
-def default_trace(run_id: str) -> str:
-    """Where a run's trace goes that nobody named a file for: the platform's data folder."""
-    folder = os.path.join(platformdirs.user_data_dir("runinspect"), "traces")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    return os.path.join(folder, f"{run_id}.jsonl")
 
 
 class Driving:
@@ -70,6 +56,8 @@ class Driving:
         self._control: Control | None = None
         self._observe: Callable[[dict[str, Any]], None] | None = None
         self._claims: Claims | None = None
+        self.claimed: Holder | None = None
+        """The claim of the run that goes on, while it is driven."""
 
     def max_turns(self, number: int) -> Self:
         """At most this many model turns, in all processes together."""
@@ -116,11 +104,14 @@ class Driving:
         self._claims = claims
         return self
 
-    async def run(self, *, trace: str | None = None, journal: Journal | None = None) -> RunResult:
+    async def run(
+        self, *, trace: str | None = None, journal: Journal | None = None, hear: Emit | None = None
+    ) -> RunResult:
         """Run to the end or to a suspension. `trace` is a new file for the journal, `journal` any other
         place for it; a run that is resumed from a file has its trace in the platform's data folder without
-        them. A failure is a result too: see `RunResult.raise_for_status`."""
-        return await self._go(trace, journal, None)
+        them. `hear` takes the items of `stream` as they come. A failure is a result too: see
+        `RunResult.raise_for_status`."""
+        return await self._go(trace, journal, hear)
 
     def run_sync(self, *, trace: str | None = None, journal: Journal | None = None) -> RunResult:
         """The same, for a program without an event loop. A signal stops it at the next boundary, a second one at
@@ -261,8 +252,11 @@ async def _journaled(
     try:
         opened = TraceFile(trace) if trace is not None else None
         leg = driving._leg(run, run_id, opened or journal, emit)
-        leg.note("run", run=run_id, trace=trace)
+        for claim in (holder, driving.claimed):
+            if claims is not None and claim is not None:
+                leg.control.fence(partial(claims.holds, claim))
         leg.recorder.header(run_id, run.data.messages[0].text if run.data.messages else None, resumed_from, None)
+        leg.note("run", run=run_id, trace=trace)
         with leg.setup.telemetry.span("run", driving.agent.name, leg=leg, resumed_from=resumed_from):
             ended = await _driven(leg, begin)
         return _result(driving, leg, ended, trace, resumed_from)
@@ -335,6 +329,8 @@ class Resuming(Driving):
         super().__init__(agent)
         self.source, self.step = source, step
         self.decided = Decided()
+        self.taken: Holder | None = None
+        """From whom the run was taken over, once it was."""
 
     def approve(self, *calls: str) -> Self:
         """Let these calls run."""
@@ -371,6 +367,13 @@ class Resuming(Driving):
     def accept(self, *codes: str) -> Self:
         """Go on in spite of what has these codes."""
         self.decided.accept |= set(codes)
+        return self
+
+    def because(self, reasons: Mapping[str, str], *, take_over: str | None = None) -> Self:
+        """Why calls were decided about as they were, by call; and why the run is taken from whoever drives it,
+        who stops at the next boundary then."""
+        self.decided.why |= reasons
+        self.decided.take_over = take_over
         return self
 
     def max_turns(self, number: int) -> Self:

@@ -115,6 +115,9 @@ class Leg:
         """What the run wants next, with what was said to it from outside before."""
         return self.control.ask(self._steered, self.run.next)
 
+    def drop(self, effect: Effect) -> None:
+        """Nothing: what an agent asks for, it asks for again."""
+
     def _steered(self, message: str) -> None:
         self.tell(Steer(Message.user(message)))
 

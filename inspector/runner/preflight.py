@@ -59,6 +59,10 @@ class Decided(msgspec.Struct, kw_only=True):
     resolve: tuple[str, str | None] | None = None
     accept: set[str] = msgspec.field(default_factory=set)
     max_turns: int | None = None
+    why: dict[str, str] = msgspec.field(default_factory=dict)
+    """The operator's reasons, by call."""
+    take_over: str | None = None
+    """Why the run is taken from whoever drives it; None: it is not."""
 
     def calls(self) -> set[str]:
         """Every call that something was decided about."""

@@ -62,6 +62,12 @@ def program() -> Program:
     return Program(version=__version__, host=socket.gethostname(), pid=os.getpid(), user=user)
 
 
+def operator() -> str:
+    """Whoever decides here: user@host."""
+    here = program()
+    return f"{here.user or '?'}@{here.host}"
+
+
 class Recorder:
     """The journal of one run. Without a journal nothing is written, and `seq` still counts the steps."""
 
@@ -115,8 +121,9 @@ class Recorder:
     def decision(self, what: str, subject: str | None, value: Value, reason: str | None) -> None:
         """What somebody decided."""
         if self.journal is not None:
-            who = program().user
-            self.write(Decision(what=what, subject=subject, value=value, reason=reason, who=who, at=self.clock()))
+            self.write(
+                Decision(what=what, subject=subject, value=value, reason=reason, who=operator(), at=self.clock())
+            )
 
     def begin(self) -> None:
         """The state before the first step."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.journal import Journal
 from inspector.model.run import RunLink
-from inspector.runner import driving, ending
+from inspector.runner import driving, ending, places
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.data import Advancing, Awaiting, Executing, Resolving
@@ -12,7 +12,7 @@ from inspector.runner.effects import Again, Answer, Approve, Deny, Edit, Resolve
 from inspector.runner.errors import RequestError, ResumeRefused
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
-from inspector.runner.preflight import Finding, Preflight, examine
+from inspector.runner.preflight import Decided, Finding, Preflight, examine
 from inspector.runner.restore import Restored, load
 from inspector.runner.result import RunResult
 
@@ -46,14 +46,14 @@ async def examined(asked: "Resuming", saved: Restored, claims: Claims | None) ->
         asked.decided,
     )
     if claims is not None and not asked.is_over(saved.run):
-        _known(saved, claims, found)
+        _known(saved, claims, found, asked.decided)
     return found
 
 
-def _known(saved: Restored, claims: Claims, found: Preflight) -> None:
+def _known(saved: Restored, claims: Claims, found: Preflight, decided: Decided) -> None:
     holder = claims.holder(saved.id)
     if holder is not None:
-        found.findings.insert(0, Finding("owned", saved.id, str(Owned(holder))))
+        found.findings.insert(0, Finding("owned", saved.id, str(Owned(holder)), decided.take_over is None))
     successors = claims.successors(saved.id)
     if successors:
         names = ", ".join(f"{item.run} at {item.at}" for item in successors[-3:])
@@ -74,7 +74,9 @@ async def go(asked: "Resuming", trace: str | None, journal: Journal | None, emit
     if claims is None:
         return await _continued(asked, saved, claims, trace, journal, emit)
     try:
-        holder = claims.take(saved.id)
+        if asked.decided.take_over is not None:
+            asked.taken = claims.holder(saved.id)
+        holder = asked.claimed = claims.take(saved.id, over=asked.taken)
     except Owned as owned:
         raise ResumeRefused(saved.id, "owned", str(owned)) from owned
     try:
@@ -107,9 +109,9 @@ async def _continued(
     journal: Journal | None,
     emit: Emit | None,
 ) -> RunResult:
-    run, run_id = saved.run, driving.new_id()
+    run, run_id = saved.run, places.new_id()
     if saved.path is not None and trace is None and journal is None:
-        trace = driving.default_trace(run_id)  # what had a journal goes on with one
+        trace = places.default_trace(run_id)  # what had a journal goes on with one
     run.data.agent = run.data.agent or asked.agent.name
     run.data.id = run.data.id or run_id
     await asked._definition(run)
@@ -142,6 +144,9 @@ async def _replayed(asked: "Resuming", saved: Restored, emit: Emit | None) -> Ru
 async def decide(leg: Leg, asked: "Resuming") -> None:
     """Tell the run what was decided, and write down who did."""
     decided, run, recorder = asked.decided, leg.run, leg.recorder
+    why = decided.why.get
+    if asked.taken is not None:
+        recorder.decision("take over", str(Owned(asked.taken)), None, decided.take_over)
     if isinstance(run.data.phase, Awaiting):
         recorder.decision("rollback", "model", None, None)
         leg.tell(Rollback())
@@ -152,19 +157,19 @@ async def decide(leg: Leg, asked: "Resuming") -> None:
     if not isinstance(run.data.phase, Executing):
         return
     for call, arguments in decided.edit.items():
-        recorder.decision("edit", call, arguments, None)
+        recorder.decision("edit", call, arguments, why(call))
         leg.tell(Edit(_internal(run, call), arguments))
     for call in decided.approve:
-        recorder.decision("approve", call, None, None)
+        recorder.decision("approve", call, None, why(call))
         leg.tell(Approve(_internal(run, call)))
     for call, reason in decided.deny.items():
-        recorder.decision("deny", call, None, reason)
+        recorder.decision("deny", call, None, reason or why(call))
         leg.tell(Deny(_internal(run, call), reason))
     for call, value in decided.answer.items():
-        recorder.decision("answer", call, value, None)
+        recorder.decision("answer", call, value, why(call))
         leg.tell(Answer(_internal(run, call), value))
     for call, (how, value) in decided.reconcile.items():
-        recorder.decision("reconcile", call, {"how": how, "value": value}, None)
+        recorder.decision("reconcile", call, {"how": how, "value": value}, why(call))
         if not _reconcile(leg, _internal(run, call), how, value):
             return
     await _retry_harmless(leg, asked)

@@ -63,7 +63,11 @@ class Signals:
         """`going`, as the task that is cancelled when the run is given up."""
         task, loop = asyncio.ensure_future(going), asyncio.get_running_loop()
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
-        return await task
+        self.control.cancels(self._cancel)
+        try:
+            return await task
+        finally:
+            self.control.cancels(None)
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():

@@ -192,7 +192,9 @@ def job(flow: Path, path: Path, step: int | None = None, *, app: str = "ferry", 
 
 def resumed(given: Job) -> tuple[Ended, list[dict[str, Any]]]:
     events: list[dict[str, Any]] = []
-    return resume(given, events.append), events
+    ended = resume(given, events.append)
+    assert events[0] == {"event": "run", "run": ended.run, "trace": ended.trace}
+    return ended, events[1:]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -311,7 +313,7 @@ def test_a_stop_leaves_a_checkpoint_to_go_on_from(flow: Path) -> None:
     given = job(flow, path, trace=flow / "out" / "mine")
 
     def emit(event: dict[str, Any]) -> None:
-        given.stop.set()
+        given.control.stop()
 
     ended = resume(given, emit)
     assert ended.status == "cancelled"

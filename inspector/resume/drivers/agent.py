@@ -13,13 +13,14 @@ from inspector.model.run import Definition, Run, SourceInfo
 from inspector.model.values import Value, to_json
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
-from inspector.resume.loop import Stopping, in_loop
+from inspector.resume.loop import in_loop
 from inspector.resume.plan import Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.claims import Claims
-from inspector.runner.driving import Resuming, default_trace, new_id
+from inspector.runner.driving import Resuming
 from inspector.runner.errors import ResumeRefused
+from inspector.runner.places import default_trace, new_id
 from inspector.runner.preflight import ACCEPTABLE, Finding, Preflight, Work
 from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
@@ -49,6 +50,7 @@ def _asked(job: Job, saved: Restored) -> Resuming:
     asked = _agent(job.app).resume(saved)  # type: ignore[arg-type]
     decisions = job.decisions
     asked.approve(*decisions.approve).accept(*decisions.accept)
+    asked.because(decisions.why, take_over=decisions.take_over)
     for call, reason in decisions.deny.items():
         asked.deny(call, reason)
     for call, value in decisions.answer.items():
@@ -145,10 +147,9 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     if plan.needs and not (plan.runs or plan.runs_again or job.decisions.calls()):
         # Nothing would run: it stays as it is, and no new run is made of it.
         return Ended(run=saved.id, status="suspended", reason=_reason(plan), trace=job.path)
-    control = Stopping(job.stop)
-    asked.observe(emit).control(control)
+    asked.observe(emit).control(job.control)
     try:
-        result = in_loop(asked.run(trace=job.trace), control)
+        result = in_loop(asked.run(trace=job.trace, hear=job.hear), job.control)
     except ResumeRefused as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     ended = _ended(result, emit)
@@ -167,9 +168,8 @@ def start(asked: Start, emit: Emit) -> Ended:
         raise UsageError("--input", "an agent needs a prompt: --input '\"...\"'")
     prompt = asked.input if isinstance(asked.input, str) else to_json(asked.input)
     run_id = new_id()
-    control = Stopping(asked.stop)
-    going = agent.prompt(prompt).id(run_id).observe(emit).control(control)
-    result = in_loop(going.run(trace=asked.trace or default_trace(run_id)), control)
+    going = agent.prompt(prompt).id(run_id).observe(emit).control(asked.control)
+    result = in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.control)
     return _ended(result, emit)
 
 

@@ -14,10 +14,9 @@ from inspector.errors import RefusedError, UsageError
 from inspector.model.run import Definition, Run, SourceInfo
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
-from inspector.resume.loop import Stopping, in_loop
+from inspector.resume.loop import in_loop
 from inspector.resume.plan import Decisions, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, Owned
-from inspector.runner.driving import default_trace, new_id
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, restore
 from inspector.runner.network.fit import fits, readable
@@ -25,6 +24,7 @@ from inspector.runner.network.nodes import described
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.run import Network
+from inspector.runner.places import default_trace, new_id
 from inspector.runner.preflight import ACCEPTABLE, Decided, Finding, Work
 
 NAME = "dataflow"
@@ -69,7 +69,12 @@ def plan(job: Job) -> Plan:
         refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
         return msgspec.structs.replace(base, resumable=False, refusals=(refusal,))
     owner = Claims().holder(saved.header.id)
-    held = () if owner is None else (Refusal(code="owned", subject=saved.header.id, detail=str(Owned(owner))),)
+    held: tuple[Refusal, ...] = ()
+    taken: tuple[Warned, ...] = ()
+    if owner is not None and job.decisions.take_over is None:
+        held = (Refusal(code="owned", subject=saved.header.id, detail=str(Owned(owner))),)
+    elif owner is not None:
+        taken = (warn("owned", saved.header.id, str(Owned(owner))),)
     findings = [(agent.name, finding) for agent in waits for finding in agent.found.findings]
     ready = {firing.id: firing for firing in run.ready(len(flat.nodes))}
     open_ids = {happened.id for happened in saved.open}
@@ -91,7 +96,7 @@ def plan(job: Job) -> Plan:
                 for owed in agent.found.owed
             ),
         ),
-        warnings=(*_warnings(saved, flat, base), *_about_agents(findings, job.decisions)),
+        warnings=(*taken, *_warnings(saved, flat, base), *_about_agents(findings, job.decisions)),
     )
 
 
@@ -105,6 +110,8 @@ def _decided(job: Job, saved: SavedNetwork) -> Decided:
         edit=dict(decisions.arguments),
         reconcile={c: (d.how, d.value) for c, d in decisions.reconcile.items() if c not in firings},
         accept=set(decisions.accept),
+        why=dict(decisions.why),
+        take_over=decisions.take_over,
     )
 
 
@@ -187,10 +194,9 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     for firing, decided in job.decisions.reconcile.items():
         asked.reconcile(firing, decided.how, decided.value)
     run_id = new_id()
-    control = Stopping(job.stop)
-    asked.observe(emit).control(control).id(run_id)
+    asked.observe(emit).control(job.control).id(run_id)
     try:
-        result = in_loop(asked.run(trace=job.trace or default_trace(run_id)), control)
+        result = in_loop(asked.run(trace=job.trace or default_trace(run_id)), job.control)
     except RefusedError as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.reason)], plan) from error
     return _ended(result, emit)
@@ -205,9 +211,8 @@ def start(asked: Start, emit: Emit) -> Ended:
     inputs = {port: tokens if isinstance(tokens, list) else [tokens] for port, tokens in given.items()}
     run_id = new_id()
     trace = asked.trace or default_trace(run_id)
-    control = Stopping(asked.stop)
-    going = network.run(inputs, trace=trace, id=run_id, observe=emit, control=control)
-    return _ended(in_loop(going, control), emit)
+    going = network.run(inputs, trace=trace, id=run_id, observe=emit, control=asked.control)
+    return _ended(in_loop(going, asked.control), emit)
 
 
 def _ended(result: NetworkResult, emit: Emit) -> Ended:

@@ -22,6 +22,7 @@ from inspector.runner.agent import Agent
 from inspector.runner.data import Advancing, Executing, Failed, RunData
 from inspector.runner.drive import Control
 from inspector.runner.driving import Driving, Resuming
+from inspector.runner.effects import Effect
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.machine import AgentRun
 from inspector.runner.network.nodes import prompt_of
@@ -68,6 +69,15 @@ class Linked(Control):
     def stopping(self, value: bool) -> None:
         if value:
             self._outer.stop()
+
+    def fenced_off(self, *, now: bool = False) -> bool:
+        return self._outer.fenced_off(now=now)
+
+    def holds(self, effect: Effect) -> bool:
+        return self._outer.holds(effect)
+
+    async def hold(self, effect: Effect) -> None:
+        await self._outer.hold(effect)
 
 
 class Deciding:
@@ -145,6 +155,7 @@ def going_on(agent: Agent, inner: Value, decided: Decided) -> Resuming | None:
         edit=_among(decided.edit, known),
         reconcile=_among(decided.reconcile, known),
         accept=set(decided.accept),
+        why=decided.why,
     )
     return asked.max_turns(limit) if failed is not None else asked
 

@@ -13,6 +13,7 @@ from inspector.journal import Journal, TraceFile
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.text import clean
 from inspector.model.values import Value
+from inspector.runner.claims import Claims, Holder, Owned
 from inspector.runner.drive import Control, drive
 from inspector.runner.effects import Effect
 from inspector.runner.network import agents
@@ -47,6 +48,9 @@ class Driven:
         self._inline = self.control.inline if workers <= 1 else None
         self.open: dict[str, tuple[str, Value] | None] = {}
         self.decided = Decided()
+        self.claims = Claims()
+        self.taken: Holder | None = None
+        """From whom the run was taken over."""
         self.recorder = NetworkRecorder(None, run, origin)
         self.given_up: list[Firing] = []
         self._aborted = False
@@ -61,10 +65,18 @@ class Driven:
         source: str | None,
     ) -> NetworkResult:
         """Drive, and write it all down."""
-        own = TraceFile(trace) if trace is not None else None
-        self.recorder = NetworkRecorder(journal if own is None else own, self.run, self.origin)
+        claim = self.claims.take(self.run_id) if trace is not None else None
+        own: TraceFile | None = None
         try:
+            own = TraceFile(trace) if trace is not None else None
+            self.recorder = NetworkRecorder(journal if own is None else own, self.run, self.origin)
+            if claim is not None:
+                self.control.fence(lambda: self.claims.holds(claim))
             self.recorder.header(self.run_id, code, inputs, link, source)
+            if self.observe is not None:
+                self.observe({"event": "run", "run": self.run_id, "trace": trace})
+            if self.taken is not None:
+                self.recorder.decision("take over", str(Owned(self.taken)), None, self.decided.take_over)
             left = self._reconcile()
             ended = None if left or self._aborted else await drive(self.machine, self._perform, self.control)
             return self._result(ended, left, trace)
@@ -75,6 +87,8 @@ class Driven:
             self.threads.close()
             if own is not None:
                 own.close()
+            if claim is not None:
+                self.claims.release(claim)
 
     def _reconcile(self) -> list[str]:
         """Do what was decided about firings that may have happened; the ids of those that still wait."""
@@ -87,7 +101,7 @@ class Driven:
                 continue
             how, value = decided or ("retry" if _repeatable(firing) else "leave", None)
             if decided is not None:
-                self.recorder.decision(f"reconcile {how}", firing_id, value, None)
+                self.recorder.decision(f"reconcile {how}", firing_id, value, self.decided.why.get(firing_id))
             if how == "leave":
                 left.append(firing_id)
                 self.recorder.operation(firing, "ambiguous")  # also in this journal: it may be resumed in turn

@@ -59,3 +59,8 @@ class NetworkMachine:
                     return Decide(firing)
                 return FireAlone(firing) if self.workers == 1 else Fire(firing)
         return Busy() if self.run.flying else Rest()
+
+    def drop(self, effect: Effect) -> None:
+        """Give back the firing that was begun for this effect."""
+        if isinstance(effect, Fire | Decide):
+            self.run.release(effect.firing, retry=True)

@@ -15,7 +15,7 @@ from inspector.model.records import Checkpoint, Decision, End, Header, JournalRe
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.values import Value
 from inspector.runner.network.bodies import idempotency_key
-from inspector.runner.recorder import now, program
+from inspector.runner.recorder import now, operator, program
 
 STEPS_BETWEEN = 256
 """The least number of steps between two checkpoints. It is more where the state has more tokens, so that checkpoints
@@ -93,8 +93,9 @@ class NetworkRecorder:
     def decision(self, what: str, subject: str | None, value: Value, reason: str | None) -> None:
         """What somebody decided."""
         if self.journal is not None:
-            who = program().user
-            self.write(Decision(what=what, subject=subject, value=value, reason=reason, who=who, at=self.clock()))
+            self.write(
+                Decision(what=what, subject=subject, value=value, reason=reason, who=operator(), at=self.clock())
+            )
 
     def checkpoint(self, reason: str | None) -> None:
         """The whole state now; with a reason, it would survive the loss of power."""

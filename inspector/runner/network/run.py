@@ -16,13 +16,13 @@ from inspector.model.values import Value
 from inspector.runner import signals
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
-from inspector.runner.driving import new_id
 from inspector.runner.network import agents, restore
 from inspector.runner.network.driven import Driven, Observe
 from inspector.runner.network.fit import fits, readable
 from inspector.runner.network.nodes import described
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
+from inspector.runner.places import new_id
 
 
 class Network(dataflow.Network):
@@ -135,7 +135,8 @@ class ResumingNetwork(agents.Deciding):
         self.decided.reconcile = calls
         await agents.wake(run, self.decided)
         claims = self._claims or Claims()
-        claim = claims.take(saved.header.id)
+        taken = claims.holder(saved.header.id) if self.decided.take_over is not None else None
+        claim = claims.take(saved.header.id, over=taken)
         try:
             run_id = self._options.get("id") or new_id()
             claims.succeeded(saved.header.id, run_id, trace)
@@ -143,7 +144,8 @@ class ResumingNetwork(agents.Deciding):
             driven = Driven(
                 run, run_id, saved.origin, workers, self._options.get("control"), self._options.get("observe")
             )
-            driven.decided = self.decided
+            driven.decided, driven.taken, driven.claims = self.decided, taken, claims
+            driven.control.fence(lambda: claims.holds(claim))
             driven.open = {happened.id: self._reconciled.get(happened.id) for happened in saved.open}
             result = await driven.go(
                 trace, journal, today, saved.header.input, RunLink(run=saved.header.id, step=saved.step), self.path

@@ -25,7 +25,12 @@ class Library:
         except ImportError as error:
             detail = f"wfpy 1.1 is needed, and cannot be imported ({error}): pip install 'runinspect[wfpy]'"
             raise RefusedError("wfpy", "not_resumable", detail) from error
-        parts = ((self.runner, "_step_actor"), (self.runner, "_build_workflow_graph"), (self._journals, "actor_path"))
+        parts = (
+            (self.runner, "_step_actor"),
+            (self.runner, "_is_actor_maybe_ready"),
+            (self.runner, "_build_workflow_graph"),
+            (self._journals, "actor_path"),
+        )
         if missing := [name for module, name in parts if not hasattr(module, name)]:
             detail = f"this wfpy has no {', '.join(missing)}: version 1.1 can be driven"
             raise RefusedError("wfpy", "version_unsupported", detail)
@@ -58,6 +63,10 @@ class Library:
     def path(self, plan: Any, actor: Any) -> str:
         """The path of an actor, as the journal has it."""
         return str(self._journals.actor_path(plan, actor))
+
+    def maybe_ready(self, actor: Any) -> bool:
+        """Whether an actor may be able to fire."""
+        return bool(self.runner._is_actor_maybe_ready(actor))
 
     @contextlib.contextmanager
     def stepping(self, around: Callable[[Callable[..., bool]], Callable[..., bool]]) -> Iterator[None]:

@@ -24,10 +24,12 @@ from inspector.resume.drivers.wfpy.library import Library, quiet
 from inspector.resume.drivers.wfpy.planning import Prepared, prepare, run_of
 from inspector.resume.drivers.wfpy.preview import claim
 from inspector.resume.drivers.wfpy.saved import checkpoint_path
-from inspector.resume.loop import Stopping, in_loop
+from inspector.resume.loop import in_loop
 from inspector.resume.plan import Plan, Refusal
+from inspector.resume.steering import Steering
 from inspector.runner.claims import Claims, Owned
-from inspector.runner.driving import new_id
+from inspector.runner.drive import Control
+from inspector.runner.places import new_id
 from inspector.runner.threads import in_thread
 
 
@@ -56,8 +58,9 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         with values.under_names(prepared.module, prepared.names), tempfile.TemporaryDirectory() as scratch:
             source = _source(job, prepared, scratch, plan)
             claims.succeeded(claimed, place.run_id, place.folder)
-            watch = Watch(library, job.stop, emit)
-            done = in_loop(in_thread(lambda: _run(job, prepared, place, source, watch), "wfpy"), Stopping(job.stop))
+            begun = {"event": "run", "run": place.run_id, "trace": place.folder}
+            watch = Watch(library, job.control, emit, begun)
+            done = in_loop(in_thread(lambda: _run(job, prepared, place, source, watch), "wfpy"), job.control)
             return _ended(job, prepared, place, watch, done, emit)
     finally:
         claims.release(held)
@@ -107,8 +110,8 @@ def _source(job: Job, prepared: Prepared, scratch: str, plan: Plan) -> tuple[str
 class Watch:
     """Hears of every firing, and stops the run before the next one when that is asked for."""
 
-    def __init__(self, library: Any, stop: threading.Event, emit: Emit) -> None:
-        self._library, self._stop, self._emit = library, stop, emit
+    def __init__(self, library: Any, control: Control, emit: Emit, begun: dict[str, Any] | None = None) -> None:
+        self._library, self._control, self._emit, self._begun = library, control, emit, begun
         self._lock = threading.Lock()
         self.replayed = self.ran = 0
 
@@ -116,7 +119,8 @@ class Watch:
         """wfpy's step of an actor, watched."""
 
         def step(actor: Any, plan: Any, *rest: Any, **named: Any) -> bool:
-            if self._stop.is_set():
+            self._hold(actor, plan)
+            if self._control.stopping:
                 # What wfpy itself takes for being stopped: it writes a checkpoint, and no actor is to blame.
                 raise KeyboardInterrupt
             fired = original(actor, plan, *rest, **named)
@@ -126,8 +130,21 @@ class Watch:
 
         return step
 
+    def _hold(self, actor: Any, plan: Any) -> None:
+        """Wait where somebody steers the run, and wants it held before this actor fires."""
+        control = self._control
+        if not isinstance(control, Steering) or actor.sub_plan is not None or not self._library.maybe_ready(actor):
+            return
+        names = (clean(self._library.path(plan, actor)),)
+        if control.holds_before("node", names):
+            control.hold_here("node", names)
+
     def _fired(self, actor: Any, plan: Any) -> None:
         with self._lock:
+            if self._begun is not None:
+                # Only now is there something in the folder to look at.
+                self._emit(self._begun)
+                self._begun = None
             replayed = bool(actor.replayed)
             self.replayed += replayed
             self.ran += not replayed
@@ -162,7 +179,7 @@ def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done,
         emit({"event": "replay_stopped", "why": clean(str(stopped))})
     status: Any = "completed"
     if done.error is not None:
-        status = "cancelled" if job.stop.is_set() and isinstance(done.error, KeyboardInterrupt) else "failed"
+        status = "cancelled" if job.control.stopping and isinstance(done.error, KeyboardInterrupt) else "failed"
         where = "/".join(getattr(done.error, "_wfpy_failed_path", None) or ())
         message = str(done.error) or type(done.error).__name__
         emit({"event": "error", "where": where, "type": type(done.error).__name__, "message": clean(message)})

@@ -1,0 +1,218 @@
+"""Runs that are held, stepped, stopped and taken over from outside, at their boundaries."""
+
+import queue
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from inspector.errors import UsageError
+from inspector.formats import open_path
+from inspector.model.run import Step
+from inspector.resume import Job, check, open_job, resume
+from inspector.resume.apps import load
+from inspector.resume.plan import Decisions, Ended
+from inspector.resume.steering import Break, Steering, read_break
+from inspector.runner.claims import Claims
+from tests.resume.test_wfpy import flow as flow
+from tests.resume.test_wfpy import job as wfpy_job
+from tests.resume.test_wfpy import stopped
+
+APPROVED = Decisions(approve=("c3",))
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("STATE", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+
+
+def agent_job(tmp_path: Path, **fields: Any) -> Job:
+    path = shutil.copy("examples/refund-suspended.jsonl", tmp_path)
+    job = open_job(str(path), load("examples/refund_agent.py:agent"), trace=str(tmp_path / "new.jsonl"))
+    return msgspec.structs.replace(job, decisions=APPROVED, **fields)
+
+
+def network_job(tmp_path: Path, **fields: Any) -> Job:
+    path = shutil.copy("examples/review-failed.jsonl", tmp_path)
+    job = open_job(str(path), load("examples/review_pipeline.py:net"), trace=str(tmp_path / "new.jsonl"))
+    return msgspec.structs.replace(job, decisions=Decisions(accept=frozenset({"already_resumed"})), **fields)
+
+
+class Held:
+    """A run in its own thread; `next` waits until it is held or has ended."""
+
+    def __init__(self, job: Job) -> None:
+        self.told: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.events: list[dict[str, Any]] = []
+        self.ended: Ended | BaseException | None = None
+        self._job = job
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        control = self._job.control
+        assert isinstance(control, Steering)
+        try:
+            self.ended = resume(self._job, control.heard(self.events.append))
+        except BaseException as error:
+            self.ended = error
+        self.told.put({"event": "ended"})
+
+    def next(self) -> dict[str, Any]:
+        while (event := self.told.get(timeout=30))["event"] == "going":
+            pass
+        return event
+
+    def result(self) -> Ended:
+        assert self.next() == {"event": "ended"}
+        assert isinstance(self.ended, Ended)
+        return self.ended
+
+
+@contextmanager
+def held(make: Any, tmp_path: Path, *breaks: str, paused: bool = False) -> Iterator[tuple[Held, Steering]]:
+    told: list[Held] = []
+    steering = Steering(lambda event: told[0].told.put(event), [read_break(text) for text in breaks])
+    if paused:
+        steering.pause()
+    told.append(Held(make(tmp_path, control=steering)))
+    told[0].thread.start()
+    yield told[0], steering
+    told[0].thread.join(30)
+
+
+def steps(path: Path) -> list[Step]:
+    source = open_path(str(path)).open(None)
+    for _ in source.index():
+        pass
+    return list(source.steps(1, len(source) + 1))
+
+
+def test_step_by_step_and_on(tmp_path: Path) -> None:
+    with held(agent_job, tmp_path, paused=True) as (run, steering):
+        assert run.next() == {"event": "held", "before": "tool refund", "why": "paused"}
+        assert steps(tmp_path / "new.jsonl") == [], "nothing has begun"
+        steering.step()
+        assert run.next()["before"].startswith("model")
+        assert [step.name for step in steps(tmp_path / "new.jsonl")] == ["check_policy, refund"]
+        steering.go()
+        assert run.result().status == "completed"
+
+
+def test_a_breakpoint_before_a_tool(tmp_path: Path) -> None:
+    with held(agent_job, tmp_path, "tool:send_*") as (run, steering):
+        assert run.next() == {"event": "held", "before": "tool send_email", "why": "breakpoint tool:send_*"}
+        steering.go()
+        assert run.result().output == "42.00 EUR are on their way."
+
+
+def test_a_breakpoint_on_a_step_holds_before_what_follows(tmp_path: Path) -> None:
+    with held(agent_job, tmp_path, "step:kind=model") as (run, steering):
+        assert run.next()["before"] == "tool send_email"
+        steering.go()
+        assert run.result().status == "completed", "nothing follows the last one"
+
+
+def test_a_run_that_is_stopped_while_it_is_held_goes_on_later_as_if_nothing_was(tmp_path: Path) -> None:
+    with held(agent_job, tmp_path, "tool:send_email") as (run, steering):
+        run.next()
+        steering.stop()
+        ended = run.result()
+    assert ended.status in ("interrupted", "suspended")
+    job = open_job(str(ended.trace), load("examples/refund_agent.py:agent"), trace=str(tmp_path / "third.jsonl"))
+    assert check(job).needs == ()
+    assert [work.name for work in check(job).runs] == ["send_email"]
+    assert resume(job, lambda event: None).output == "42.00 EUR are on their way."
+
+
+def test_a_network_is_held_before_a_node_and_loses_nothing_when_it_is_stopped_there(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    expected = resume(network_job(plain), lambda event: None)
+    assert expected.status == "completed"
+    with held(network_job, tmp_path, "node:gather") as (run, steering):
+        assert run.next()["before"] == "node gather"
+        steering.step()
+        run.next()
+        steering.stop()
+        ended = run.result()
+    assert ended.status in ("interrupted", "suspended")
+    again = open_job(str(ended.trace), load("examples/review_pipeline.py:net"), trace=str(tmp_path / "third.jsonl"))
+    done = resume(again, lambda event: None)
+    assert done.output == expected.output
+    assert ended.ran + done.ran == expected.ran
+
+
+def test_a_run_of_wfpy_is_held_before_an_actor(flow: Path) -> None:
+    path = stopped(flow)
+
+    def make(_: Path, control: Steering) -> Job:
+        return msgspec.structs.replace(wfpy_job(flow, path), control=control)
+
+    with held(make, flow, "node:join") as (run, steering):
+        assert run.next()["before"] == "node join"
+        steering.go()
+        while (event := run.next())["event"] == "held":
+            assert event["before"] == "node join"
+            steering.go()
+        assert isinstance(run.ended, Ended)
+        assert run.ended.status == "completed"
+
+
+@pytest.mark.parametrize("make", [agent_job, network_job])
+def test_a_run_that_is_taken_over_stops_at_its_next_boundary(make: Any, tmp_path: Path) -> None:
+    with held(make, tmp_path, paused=True) as (run, steering):
+        run.next()
+        job = make(tmp_path / ".." / tmp_path.name)
+        job = msgspec.structs.replace(job, trace=str(tmp_path / "taken.jsonl"))
+        refused = check(job)
+        assert [refusal.code for refusal in refused.refusals] == ["owned"]
+        accept = frozenset({"already_resumed"})
+        decided = msgspec.structs.replace(job.decisions, take_over="the host is going down", accept=accept)
+        taken = msgspec.structs.replace(job, decisions=decided)
+        assert check(taken).refusals == ()
+        assert resume(taken, lambda event: None).status == "completed"
+        steering.go()
+        assert run.result().status in ("interrupted", "suspended")
+    written = (tmp_path / "taken.jsonl").read_text()
+    assert '"what":"take over"' in written
+    assert "the host is going down" in written
+    assert Claims().holder(job.source.run().id or "") is None
+
+
+def test_decisions_are_written_down_with_who_and_why(tmp_path: Path) -> None:
+    job = agent_job(tmp_path)
+    decided = msgspec.structs.replace(job.decisions, why={"c3": "the customer called"})
+    assert resume(msgspec.structs.replace(job, decisions=decided), lambda event: None).status == "completed"
+    written = [msgspec.json.decode(line) for line in (tmp_path / "new.jsonl").read_text().splitlines()]
+    (decision,) = [record for record in written if record["record"] == "decision"]
+    assert decision["what"] == "approve"
+    assert decision["reason"] == "the customer called"
+    assert "@" in decision["who"]
+    assert decision["at"]
+
+
+@pytest.mark.parametrize(
+    "text", ["tool:refund", "node:a/b*", "model:*", "step:status=failed", "step:seq>=40", "step:name!=x"]
+)
+def test_breakpoints_are_read_as_they_are_written(text: str) -> None:
+    assert str(read_break(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "refund", "tool:", "step:", "step:seq>=x", "step:mood=bad", "step:name>3"])
+def test_what_is_no_breakpoint(text: str) -> None:
+    with pytest.raises(UsageError, match="is no breakpoint"):
+        read_break(text)
+
+
+def test_conditions() -> None:
+    step = {"event": "step", "seq": 40, "kind": "tools", "name": "refund", "status": "failed"}
+    holding = ("step:seq>=40", "step:seq<=40", "step:seq>39", "step:seq<41", "step:name=ref*", "step:status!=done")
+    assert all(read_break(text).after(step) for text in holding)
+    assert not any(read_break(text).after(step) for text in ("step:seq>40", "step:kind=model", "tool:refund"))
+    assert isinstance(read_break("tool:x"), Break)
