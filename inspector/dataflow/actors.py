@@ -15,6 +15,7 @@ import typing
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar, overload
 
+from inspector.dataflow import types
 from inspector.dataflow.names import qualified
 from inspector.errors import UsageError
 
@@ -53,8 +54,8 @@ class Action:
 class Actor:
     """What a node of a network does. `kind`, `class_name` (`module:Qualname`), ports, actions in the order in
     which they are tried; `parameters` and `state` are the values of the instance's fields, the latter copied
-    for each run; `hints` the annotated type of each port; `bodies` the functions whose source counts as the
-    body; `make` gives the object whose methods run, from parameters and state (None: a plain function)."""
+    for each run; `hints` and `gives` the annotated types of input and output ports; `bodies` the functions whose
+    source counts as the body; `factory` is the class of the object whose methods run (None: a plain function)."""
 
     kind: ActorKind
     class_name: str
@@ -64,6 +65,7 @@ class Actor:
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     state: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     hints: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    gives: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     bodies: tuple[Callable[..., Any], ...] = ()
     idempotency: Idempotency = "unknown"
     timeout: float | None = None
@@ -204,6 +206,7 @@ def _function_actor(
         outputs=outputs,
         actions=(act,),
         hints=_hints(body, act.inputs),
+        gives=_gives(outputs, [body]),
         bodies=(body,),
         idempotency=idempotency,
         timeout=timeout,
@@ -226,7 +229,8 @@ def _class_actor(body: type, outputs: tuple[str, ...], idempotency: Idempotency,
     inputs = tuple(dict.fromkeys(port for act in actions for port in act.inputs))
     hints: dict[str, Any] = {}
     for name, act in zip(names, actions, strict=True):
-        hints |= _hints(methods[name], act.inputs)
+        for port, hint in _hints(methods[name], act.inputs).items():
+            hints[port] = hint if hints.get(port, hint) == hint else Any
     fields = typing.get_type_hints(body) if "__annotations__" in vars(body) else {}
     own = [name for name in fields if name not in ("__actor__",)]
     guards = tuple(act.guard for act in actions if act.guard is not None)
@@ -239,6 +243,7 @@ def _class_actor(body: type, outputs: tuple[str, ...], idempotency: Idempotency,
         parameters={name: None for name in own if not _has_default(body, name)},
         state={name: _default(body, name) for name in own if _has_default(body, name)},
         hints=hints,
+        gives=_gives(outputs, [methods[name] for name in names]),
         bodies=(*(methods[name] for name in names), *guards),
         idempotency=idempotency,
         timeout=timeout,
@@ -279,6 +284,13 @@ def _hints(body: Callable[..., Any], ports: tuple[str, ...]) -> dict[str, Any]:
     except (NameError, TypeError):
         known = getattr(body, "__annotations__", {})
     return {name: known[name] for name in ports if name in known}
+
+
+def _gives(outputs: tuple[str, ...], bodies: list[Callable[..., Any]]) -> dict[str, Any]:
+    """The type of an only output port, where all bodies return the same and none emits."""
+    found = [types.result_of(body) for body in bodies]
+    alike = len(outputs) == 1 and all(hint == found[0] for hint in found)
+    return {outputs[0]: found[0]} if alike and found[0] is not Emit else {}
 
 
 def _snake(name: str) -> str:

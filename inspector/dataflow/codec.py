@@ -20,6 +20,7 @@ import enum
 import fractions
 import math
 import pathlib
+import sys
 import uuid
 import zoneinfo
 from collections.abc import Callable, Mapping
@@ -30,6 +31,10 @@ import msgspec
 from inspector.dataflow.names import find, qualified
 from inspector.model.values import Number, Value, tag, to_json
 
+HEAP_TYPE = 1 << 9
+"""The flag of classes that were made by a `class` statement."""
+PLAIN_BASES = frozenset(("abc", "collections", "collections.abc", "typing"))
+"""Modules of the standard library whose classes in Python are no more than their attributes."""
 DEPTH = 200
 """Levels of nesting that a token may have."""
 
@@ -183,11 +188,18 @@ def _attributes(value: Any, place: str) -> dict[str, Any]:
         return own | getattr(value, "__dict__", {})
     hooks = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
     own_way = [name for name in hooks if getattr(kind, name, None) is not getattr(object, name, None)]
-    built_in = [base for base in kind.__mro__[:-1] if base.__module__ == "builtins" or not base.__flags__ & (1 << 9)]
-    if own_way or built_in or callable(value) or kind.__module__ == "builtins":
+    # Attributes of the standard library's classes stand for what is outside of them: locks, files, waiting tasks.
+    built_in = [base for base in kind.__mro__[:-1] if _built_in(base)]
+    if own_way or built_in or callable(value):
         raise Unsavable(place, f"is a {kind.__module__}.{kind.__qualname__}, which holds more than attributes")
     slots = [name for base in kind.__mro__ for name in _slots(base) if name not in ("__dict__", "__weakref__")]
     return {name: getattr(value, name) for name in slots if hasattr(value, name)} | getattr(value, "__dict__", {})
+
+
+def _built_in(kind: type) -> bool:
+    if not kind.__flags__ & HEAP_TYPE:
+        return True
+    return kind.__module__ not in PLAIN_BASES and kind.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def _slots(kind: type) -> tuple[str, ...]:

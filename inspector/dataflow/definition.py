@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inspector.dataflow.codec import Unsavable, Values
-from inspector.dataflow.network import Node as PlanNode
-from inspector.dataflow.network import Plan
+from inspector.dataflow.plan import Node as PlanNode
+from inspector.dataflow.plan import Plan
 from inspector.model.digest import digest as canonical_digest
 from inspector.model.run import Definition, Edge, Graph, Node, Tool
 from inspector.model.values import Value

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from inspector.dataflow.actors import Action
-from inspector.dataflow.network import Node
+from inspector.dataflow.plan import Node
 from inspector.model.changes import Change
 from inspector.model.run import Step
 from inspector.model.values import Value, preview

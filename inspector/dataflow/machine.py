@@ -22,7 +22,7 @@ from inspector.dataflow import shown
 from inspector.dataflow.actors import Action
 from inspector.dataflow.codec import Values
 from inspector.dataflow.firing import Committed, Firing, items_of
-from inspector.dataflow.network import Node, Plan
+from inspector.dataflow.plan import Node, Plan
 from inspector.dataflow.queues import Queues
 from inspector.model.changes import Change, QueueChange
 from inspector.model.run import Actor, Consumed, Produced, State, Step

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
-from inspector.dataflow.network import Node, Plan
+from inspector.dataflow.plan import Node, Plan
 from inspector.model.values import Value
 
 

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 import msgspec
 
 from inspector.dataflow.firing import Firing
-from inspector.dataflow.network import Link
+from inspector.dataflow.plan import Link
 from inspector.model.run import Pending, PendingStatus, Queue
 from inspector.model.values import Value
 

@@ -151,6 +151,10 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
         return Usage(*(one + another for one, another in zip(mine, theirs, strict=True)))
 
+    def __sub__(self, other: "Usage") -> "Usage":
+        mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
+        return Usage(*(one - another for one, another in zip(mine, theirs, strict=True)))
+
 
 class ModelTurn(msgspec.Struct, frozen=True, omit_defaults=True):
     """One answer of a model: its words, the calls it asks for, or `parts` where there is more to it.

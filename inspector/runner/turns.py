@@ -26,7 +26,7 @@ from inspector.runner.data import (
 )
 from inspector.runner.effects import Begin, Record, Resolve, Retry, Turn
 from inspector.runner.errors import RequestError
-from inspector.runner.messages import AnyPart, Call, Message, Text, is_blank
+from inspector.runner.messages import AnyPart, Call, Message, Text, Usage, is_blank
 
 RETRY = "There is no tool {name!r}. Call only the tools that are offered."
 
@@ -105,11 +105,11 @@ def absorb(data: RunData, event: Turn) -> None:
         turn.raw,
     )
     if data.phase.recorded:
-        data.calls[-1] = replace(call, index=len(data.calls) - 1, usage=turn.usage or data.calls[-1].usage)
-    else:
-        data.calls.append(call)
-        if turn.usage is not None:
-            data.usage += turn.usage
+        told = data.calls.pop().usage
+        call = replace(call, index=len(data.calls), usage=turn.usage or told)
+        data.usage -= told or Usage()
+    data.calls.append(call)
+    data.usage += call.usage or Usage()
     parts = _named(data.turn, turn.content)
     held = Held(parts, parts, turn.message_id, streamed=event.streamed, finish_reason=turn.finish_reason)
     scan(data, held, 0)

@@ -1,3 +1,4 @@
+import asyncio
 import collections
 import dataclasses
 import datetime
@@ -6,6 +7,7 @@ import enum
 import fractions
 import json
 import pathlib
+import re
 import threading
 import uuid
 import zoneinfo
@@ -151,6 +153,10 @@ def test_equal_sets_are_equal_text(items: list[str], rng: Any) -> None:
     assert to_json(Values().encode(set(items))) == to_json(Values().encode(set(shuffled)))
 
 
+class Guarded(asyncio.Lock):
+    pass
+
+
 def ring() -> list[object]:
     value: list[object] = []
     value.append({"again": value})
@@ -169,13 +175,29 @@ def deep() -> list[object]:
     [
         ({"job": [threading.Lock()]}, r"\.job\[0\]: .*lock"),
         ([lambda: 1], r"\[0\]: "),
+        ({"gate": asyncio.Lock()}, r"\.gate: is a asyncio.locks.Lock, which"),
+        ([re.compile("a")], r"\[0\]: is a re.Pattern"),
+        (threading.local(), "local"),
+        (Guarded(), r"is a .*Guarded, which"),
         ((item for item in ()), "generator"),
         (ring(), "contains itself"),
         (deep(), "nested deeper"),
         (ValueError("x"), "holds more than attributes"),
         (type("Local", (), {})(), "cannot be found again"),
     ],
-    ids=["lock", "lambda", "generator", "ring", "deep", "exception", "local"],
+    ids=[
+        "lock",
+        "lambda",
+        "asyncio lock",
+        "pattern",
+        "thread local",
+        "subclass",
+        "generator",
+        "ring",
+        "deep",
+        "exception",
+        "local",
+    ],
 )
 def test_what_cannot_be_saved_is_refused_with_its_place(value: object, reason: str) -> None:
     with pytest.raises(Unsavable, match=reason):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from inspector.dataflow.actors import action, actor, emit
 from inspector.dataflow.machine import NetworkRun
-from inspector.dataflow.network import Network, flatten
+from inspector.dataflow.network import Network
+from inspector.dataflow.plan import flatten
 from inspector.model.changes import Change, apply
 from inspector.model.run import State
 from inspector.model.values import to_json

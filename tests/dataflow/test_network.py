@@ -1,7 +1,8 @@
 import pytest
 
 from inspector.dataflow.actors import action, actor, actor_of, emit
-from inspector.dataflow.network import Network, flatten
+from inspector.dataflow.network import Network
+from inspector.dataflow.plan import flatten
 from inspector.errors import UsageError
 from tests.dataflow.networks import Count, Sum, add, double, is_even, sort
 

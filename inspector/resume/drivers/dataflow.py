@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.dataflow.machine import NetworkRun
-from inspector.dataflow.network import Plan as NetworkPlan
-from inspector.dataflow.network import flatten
+from inspector.dataflow.plan import Plan as NetworkPlan
+from inspector.dataflow.plan import flatten
 from inspector.diff import Side, compare
 from inspector.errors import RefusedError, UsageError
 from inspector.model.run import Definition, Run, SourceInfo

@@ -11,10 +11,12 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
+from inspector.dataflow import types
 from inspector.dataflow.actors import Actor
 from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
+from inspector.dataflow.plan import Link
 from inspector.model.values import Value
 from inspector.runner.threads import Threads
 
@@ -108,6 +110,10 @@ async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, i
     decode = run.values.decode
     body, instance = actor.bind(action, {name: decode(value) for name, value in firing.state.items()})
     arguments = {port: decode(token) for port, token in firing.tokens.items()}
+    for queue, token in zip(firing.queues, arguments.values(), strict=True):
+        link = run.plan.links[queue]
+        if link.source is not None and run.plan.nodes[link.source].actor is None:
+            checked(link, token)  # a control node passed it on, and did not look into it
     context = FiringContext(run, firing, run_id) if action.wants_context else None
     if context is not None:
         arguments["context"] = context
@@ -148,8 +154,17 @@ def _way(body: Any) -> Literal["stream", "async", "plain"]:
     return "async" if inspect.iscoroutinefunction(body) else "plain"
 
 
+def checked(link: Link, token: Any) -> None:
+    """Raises TypeError for a token that the reader of a queue does not take."""
+    if link.hint is not Any and not types.fits(token, link.hint):
+        target = link.id.partition("-->")[2]
+        raise TypeError(f"{target} takes {types.name(link.hint)}, not {type(token).__qualname__}: {token!r:.80}")
+
+
 def _saved(run: NetworkRun, firing: Firing, port: str, token: Any) -> Value:
     queues = firing.node.writes.get(port, ())
+    for queue in queues:
+        checked(run.plan.links[queue], token)
     place = run.plan.links[queues[0]].id if queues else f"{firing.node.name}.{port}"
     try:
         return run.values.encode(token, place)

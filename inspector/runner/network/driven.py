@@ -17,7 +17,7 @@ from inspector.runner.claims import Claims, Holder, Owned
 from inspector.runner.drive import Control, drive
 from inspector.runner.effects import Effect
 from inspector.runner.network import agents
-from inspector.runner.network.bodies import Outcome, fire
+from inspector.runner.network.bodies import Outcome, checked, fire
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
@@ -107,8 +107,12 @@ class Driven:
                 self.recorder.operation(firing, "ambiguous")  # also in this journal: it may be resumed in turn
                 self.run.doubt(firing.number)
             elif how == "result":
+                puts = _puts(firing, value)
+                for port, token in puts:
+                    for queue in firing.node.writes.get(port, ()):
+                        checked(self.run.plan.links[queue], self.run.values.decode(token))
                 self.run.begin(firing)
-                self.step(self.run.commit(firing, _puts(firing, value), firing.state))
+                self.step(self.run.commit(firing, puts, firing.state))
             elif how in ("failure", "abort"):
                 self.run.begin(firing)
                 self.run.release(firing)

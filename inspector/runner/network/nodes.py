@@ -11,7 +11,8 @@ import msgspec
 from inspector.dataflow.actors import CONTEXT, Action, Actor
 from inspector.dataflow.codec import Values
 from inspector.dataflow.definition import definition
-from inspector.dataflow.network import ADAPTERS, Plan
+from inspector.dataflow.network import ADAPTERS
+from inspector.dataflow.plan import Plan
 from inspector.errors import UsageError
 from inspector.model.run import Definition, Tool
 from inspector.model.values import Value

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from inspector.dataflow.machine import NetworkRun
-from inspector.dataflow.network import Node
+from inspector.dataflow.plan import Node
 
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):

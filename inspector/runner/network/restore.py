@@ -8,7 +8,7 @@ import msgspec
 
 from inspector.dataflow.codec import Values
 from inspector.dataflow.machine import NetworkRun
-from inspector.dataflow.network import Plan
+from inspector.dataflow.plan import Plan
 from inspector.errors import UnreadableError
 from inspector.model.records import FORMAT, Header, StepRecord
 from inspector.model.run import State

@@ -8,7 +8,7 @@ import msgspec
 from inspector.dataflow import network as dataflow
 from inspector.dataflow.codec import Codec, Values
 from inspector.dataflow.machine import NetworkRun
-from inspector.dataflow.network import flatten
+from inspector.dataflow.plan import Plan, flatten
 from inspector.errors import UsageError
 from inspector.journal import Journal
 from inspector.model.run import RunLink
@@ -17,6 +17,7 @@ from inspector.runner import signals
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
 from inspector.runner.network import agents, restore
+from inspector.runner.network.bodies import checked
 from inspector.runner.network.driven import Driven, Observe
 from inspector.runner.network.fit import fits, readable
 from inspector.runner.network.nodes import described
@@ -51,6 +52,7 @@ class Network(dataflow.Network):
             known = ", ".join(self.inputs) or "none"
             raise UsageError(self.name, f"has no input port {unknown[0]!r}; it has {known}")
         plan = flatten(self)
+        _typed(self.name, plan, given)
         run = NetworkRun(plan, self.values)
         run.feed(given)
         run_id = id or new_id()
@@ -67,6 +69,16 @@ class Network(dataflow.Network):
     def resume(self, path: str, *, step: int | None = None) -> "ResumingNetwork":
         """The run in a trace, going on from where it ended, or from after `step`."""
         return ResumingNetwork(self, path, step)
+
+
+def _typed(name: str, plan: Plan, inputs: Mapping[str, list[Any]]) -> None:
+    for port, tokens in inputs.items():
+        for queue in plan.inputs[port]:
+            for index, token in enumerate(tokens):
+                try:
+                    checked(plan.links[queue], token)
+                except TypeError as error:
+                    raise UsageError(f"{name}, input {port}[{index}]", str(error)) from error
 
 
 class ResumingNetwork(agents.Deciding):

@@ -148,7 +148,7 @@ async def test_a_changed_graph_is_refused_by_name(tmp_path: Path) -> None:
 
 async def test_a_token_that_cannot_be_saved_fails_its_firing(tmp_path: Path) -> None:
     @actor
-    def bad(number: int) -> object:
+    def bad(number: object) -> object:
         return iter([number])
 
     net = Network("bad")
