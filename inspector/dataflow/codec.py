@@ -211,9 +211,27 @@ def _rebuilt(kind: Any, state: Mapping[str, Any]) -> Any:
     if issubclass(kind, tuple | msgspec.Struct):
         return kind(**state)
     made = kind.__new__(kind)
+    if dataclasses.is_dataclass(kind):
+        state = {**_defaults(kind, state), **state}
     for name, item in state.items():
         object.__setattr__(made, name, item)
     return made
+
+
+def _defaults(kind: Any, state: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of fields that the class did not have when the object was saved. Raises Unreadable for a field without
+    a default: the object would fail in the middle of a run."""
+    found = {}
+    for field in dataclasses.fields(kind):
+        if field.name in state or not field.init:
+            continue
+        if field.default is not dataclasses.MISSING:
+            found[field.name] = field.default
+        elif field.default_factory is not dataclasses.MISSING:
+            found[field.name] = field.default_factory()
+        else:
+            raise Unreadable(f"the class {qualified(kind)} has a field {field.name!r} now, which the saved one lacks")
+    return found
 
 
 def _join(place: str, name: object) -> str:

@@ -213,6 +213,7 @@ def test_what_cannot_be_saved_is_refused_with_its_place(value: object, reason: s
         {"$type": "object", "class": "os:system", "state": {}},
         {"$type": "enum", "class": "tests.dataflow.test_codec:Colour", "name": "BLUE"},
         {"$type": "object", "class": "tests.dataflow.test_codec:Note", "state": {"title": 1}},
+        {"$type": "object", "class": "tests.dataflow.test_codec:Parcel", "state": {"sender": "Ada"}},
         {"$type": "decimal", "text": "many"},
         {"$type": "codec", "name": "gone", "value": 1},
         {"$type": "tuple"},
@@ -222,6 +223,11 @@ def test_what_cannot_be_saved_is_refused_with_its_place(value: object, reason: s
 def test_what_cannot_be_read_back_is_refused(saved: object) -> None:
     with pytest.raises(Unreadable):
         Values().decode(saved)
+
+
+def test_a_field_that_is_new_in_a_class_has_its_default() -> None:
+    saved = {"$type": "object", "class": "tests.dataflow.test_codec:Parcel", "state": {"sender": "Ada", "weight": 1}}
+    assert Values().decode(saved) == Parcel("Ada", 1, frozenset())  # type: ignore[arg-type]
 
 
 def test_a_codec_can_be_registered() -> None:

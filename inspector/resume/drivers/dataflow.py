@@ -19,7 +19,7 @@ from inspector.resume.plan import Decisions, Need, Plan, Planned, Refusal, Warne
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, restore
-from inspector.runner.network.fit import fits, readable
+from inspector.runner.network.fit import ADDED, fitted
 from inspector.runner.network.nodes import described
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
@@ -61,9 +61,8 @@ def plan(job: Job) -> Plan:
     if saved.status == "completed" and job.at_last:
         return base
     try:
-        fits(saved, flat, code)
-        run = saved.restore(flat, network.values)
-        readable(saved.path, run)
+        fit = fitted(saved, flat, code, network.values)
+        run = fit.run
         waits = asyncio.run(agents.waiting(run, _decided(job, saved)))
     except ResumeRefused as error:
         refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
@@ -96,7 +95,12 @@ def plan(job: Job) -> Plan:
                 for owed in agent.found.owed
             ),
         ),
-        warnings=(*taken, *_warnings(saved, flat, base), *_about_agents(findings, job.decisions)),
+        warnings=(
+            *taken,
+            *(Warned(code=ADDED + name, subject=name, detail="is new in the graph", accept=True) for name in fit.added),
+            *_warnings(saved, flat, base),
+            *_about_agents(findings, job.decisions),
+        ),
     )
 
 

@@ -1,39 +1,83 @@
 """Whether a saved run fits the network of today: looked at before anything runs."""
 
-from inspector.dataflow.codec import Unreadable
+from collections.abc import Container
+
+import msgspec
+
+from inspector.dataflow import growth
+from inspector.dataflow.codec import Unreadable, Values
 from inspector.dataflow.definition import digest
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan
-from inspector.model.run import Definition
+from inspector.model.run import Definition, Graph
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network.restore import SavedNetwork
 
+ADDED = "graph_added:"
+"""The code of something new in the graph, in front of its id: each is accepted by its own."""
 
-def fits(saved: SavedNetwork, plan: Plan, today: Definition) -> None:
-    """Raises ResumeRefused, naming each node and edge, when the graph is not the one that the run was made with."""
+
+class Fitted(msgspec.Struct):
+    """A saved run in the network of today. `added`: what the graph has besides, by id; each must be accepted."""
+
+    run: NetworkRun
+    added: list[str]
+
+    def accepted(self, codes: Container[str]) -> NetworkRun:
+        """The run; raises ResumeRefused, naming what is new and is not among the accepted `codes`."""
+        if standing := [name for name in self.added if ADDED + name not in codes]:
+            each = ", ".join(ADDED + name for name in standing)
+            raise ResumeRefused(self.run.plan.name, "graph_changed", f"new are {', '.join(standing)} (accept {each})")
+        return self.run
+
+
+def fitted(saved: SavedNetwork, plan: Plan, today: Definition, values: Values) -> Fitted:
+    """The saved run as one of today's plan. Raises ResumeRefused, naming each node and edge, when the graph is another
+    than by additions that touch nothing which holds tokens or state, and each value that today's code cannot read."""
     graph = saved.header.definition.graph
     if graph is None or graph.digest is None:
         raise ResumeRefused(saved.path, "definition_unknown", "the trace does not record its graph")
-    if graph.digest == digest(plan):
-        return
     assert today.graph is not None
+    if graph.digest == digest(plan):
+        found = Fitted(saved.restore(plan, values), [])
+    else:
+        found = _grown(saved, graph, plan, today.graph, values)
+    _readable(saved.path, found.run)
+    return found
+
+
+def _grown(saved: SavedNetwork, graph: Graph, plan: Plan, today: Graph, values: Values) -> Fitted:
+    changes, additions = _changes(graph, today), growth.added(graph, plan)
+    smaller = None
+    if not changes:
+        try:
+            smaller = growth.without(plan, graph)
+        except ValueError as error:
+            changes = [str(error)]
+    if smaller is None or digest(smaller) != graph.digest:
+        new = [f"{'edge' if '-->' in name else 'node'} {name} is new" for name in additions]
+        why = "; ".join([*changes, *new]) if changes else "nodes, ports or edges stand in another order"
+        raise ResumeRefused(plan.name, "graph_changed", why)
+    run = saved.restore(smaller, values)
+    if touched := list(growth.touched(run, plan)):
+        raise ResumeRefused(plan.name, "graph_changed", "; ".join(touched))
+    return Fitted(growth.grown(run, plan), additions)
+
+
+def _changes(graph: Graph, today: Graph) -> list[str]:
     found = []
-    for what, old, new in (
-        (
-            "node",
-            {n.id: (n.kind, n.class_) for n in graph.nodes or ()},
-            {n.id: (n.kind, n.class_) for n in today.graph.nodes or ()},
-        ),
-        ("edge", {e.id: () for e in graph.edges or ()}, {e.id: () for e in today.graph.edges or ()}),
-    ):
-        found += [f"{what} {name} is gone" for name in old if name not in new]
-        found += [f"{what} {name} is new" for name in new if name not in old]
-        found += [f"{what} {name} is another" for name in old if name in new and old[name] != new[name]]
-    raise ResumeRefused(plan.name, "graph_changed", "; ".join(found) or "nodes, ports or edges stand in another order")
+    nodes = {node.id: (node.kind, node.class_) for node in today.nodes or ()}
+    edges = {edge.id for edge in today.edges or ()}
+    for node in graph.nodes or ():
+        if node.id not in nodes:
+            found.append(f"node {node.id} is gone")
+        elif nodes[node.id] != (node.kind, node.class_):
+            found.append(f"node {node.id} is another: {nodes[node.id][1]}, not {node.class_}")
+    found += [f"edge {edge.id} is gone" for edge in graph.edges or () if edge.id not in edges]
+    return found
 
 
-def readable(path: str, run: NetworkRun) -> None:
-    """Raises ResumeRefused when today's code cannot read back a token or a state, naming each."""
+def _readable(path: str, run: NetworkRun) -> None:
     state = run.state()
     parts = [
         *(("/".join((*queue.scope, queue.id)), token) for queue in state.queues or () for token in queue.tokens or ()),
@@ -44,8 +88,11 @@ def readable(path: str, run: NetworkRun) -> None:
         ),
         *((f"context.{name}", value) for name, value in (state.values or {}).items()),
     ]
+    unreadable = []
     for place, value in parts:
         try:
             run.values.decode(value)
         except Unreadable as error:
-            raise ResumeRefused(path, "value_unreadable", f"{place}: {error}") from error
+            unreadable.append(f"{place}: {error}")
+    if unreadable:
+        raise ResumeRefused(path, "value_unreadable", "; ".join(dict.fromkeys(unreadable)))

@@ -19,7 +19,7 @@ from inspector.runner.drive import Control
 from inspector.runner.network import agents, restore
 from inspector.runner.network.bodies import checked
 from inspector.runner.network.driven import Driven, Observe
-from inspector.runner.network.fit import fits, readable
+from inspector.runner.network.fit import fitted
 from inspector.runner.network.nodes import described
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
@@ -139,9 +139,7 @@ class ResumingNetwork(agents.Deciding):
         saved = self.load()
         plan = flatten(self.network)
         today = described(plan, self.network.values)
-        fits(saved, plan, today)
-        run = saved.restore(plan, self.network.values)
-        readable(saved.path, run)
+        run = fitted(saved, plan, today, self.network.values).accepted(self.decided.accept)
         open_ids = {happened.id for happened in saved.open}
         calls = {call: decided for call, decided in self._reconciled.items() if call not in open_ids}
         self.decided.reconcile = calls
@@ -151,6 +149,8 @@ class ResumingNetwork(agents.Deciding):
         claim = claims.take(saved.header.id, over=taken)
         try:
             run_id = self._options.get("id") or new_id()
+            if run_id == saved.header.id:
+                raise UsageError(run_id, "is the id of the run that is resumed; the new run needs one of its own")
             claims.succeeded(saved.header.id, run_id, trace)
             workers = self._options.get("workers") or plan.workers
             driven = Driven(

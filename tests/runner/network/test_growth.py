@@ -1,0 +1,171 @@
+"""A graph that has grown: what touches nothing is accepted one by one, anything else is refused by name."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from inspector import Network, actor
+from inspector.dataflow.definition import digest
+from inspector.dataflow.growth import grown, without
+from inspector.dataflow.machine import NetworkRun
+from inspector.dataflow.plan import flatten
+from inspector.errors import UsageError
+from inspector.model.values import to_json
+from inspector.resume import Refused, check, open_job, resume
+from inspector.resume.apps import App
+from inspector.resume.plan import Decisions
+from inspector.runner.errors import ResumeRefused
+from inspector.runner.network.nodes import described
+from tests.dataflow.networks import Sum, add, double, outputs, random_network, run_on
+
+FAILS: set[int] = set()
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FAILS.clear()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@actor
+def fragile(number: int) -> int:
+    if number in FAILS:
+        raise ValueError("cracked")
+    return number
+
+
+def line(*, log: str | None = None, before: bool = False) -> Network:
+    """Two actors in a row; `log` puts another one beside the end, `before` puts it in front of the others."""
+    net = Network("line")
+    beside = net.add(double, name="beside") if before else None
+    first, second = net.add(Sum(start=0)), net.add(fragile)  # type: ignore[call-arg]
+    net.connect(net.input("x"), first.number)
+    net.connect(first.out, second.number)
+    net.connect(second.out, net.output("y"))
+    if log is not None:
+        beside = beside or net.add(double, name="beside")
+        net.connect({"first": first.out, "second": second.out}[log], beside.number)
+        net.connect(beside.out, net.output("log"))
+    return net
+
+
+NEW = ["graph_added:beside", "graph_added:fragile.out-->beside.number", "graph_added:beside.out-->out.log"]
+
+
+async def failed(path: str) -> None:
+    FAILS.add(3)
+    assert (await line().run({"x": [1, 2]}, trace=path)).status == "failed"
+    FAILS.clear()
+
+
+@pytest.mark.parametrize("before", [False, True])
+async def test_what_is_new_is_accepted_one_by_one(before: bool, tmp_path: Path) -> None:
+    path, second = str(tmp_path / "t"), str(tmp_path / "u")
+    await failed(path)
+    net = line(log="second", before=before)
+    with pytest.raises(ResumeRefused, match=r"new are beside, .*fragile\.out-->beside\.number"):
+        await net.resume(path).run()
+    with pytest.raises(ResumeRefused, match=r"new are beside\.out-->out\.log \(") as caught:
+        await net.resume(path).accept(*NEW[:2]).run()
+    assert caught.value.code == "graph_changed"
+    result = await net.resume(path).accept(*NEW).run(trace=second)
+    assert result.outputs == {"y": [1, 3], "log": [6]}
+    again = await net.resume(second, step=1).run()
+    assert again.outputs == result.outputs
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda net: net.connect(net.input("more"), _at(net, "sum", "number")), "sum, which holds state"),
+        (lambda net: net.connect(net.input("more"), _at(net, "fragile", "number")), "fragile, which holds tokens"),
+        (lambda net: net.nodes.update(fragile=net.nodes["sum"]), "node fragile is another"),
+        (lambda net: net.connections.pop(1), "nothing is connected"),
+        (lambda net: net.nodes.update(sum=net.nodes.pop("sum")), "another order"),
+    ],
+    ids=["state", "tokens", "class", "gone", "order"],
+)
+async def test_what_touches_something_is_refused_by_name(change: Any, why: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    await failed(path)
+    net = line()
+    change(net)
+    with pytest.raises((ResumeRefused, UsageError), match=why):
+        await net.resume(path).accept("graph_added:in.more-->sum.number", "graph_added:in.more-->fragile.number").run()
+
+
+def _at(net: Network, node: str, port: str) -> Any:
+    from inspector.dataflow.network import Port
+
+    return Port(net, node, port, False)
+
+
+async def test_a_loop_that_is_not_through_takes_nothing_new(tmp_path: Path) -> None:
+    def loops(inner: Network) -> Network:
+        net = Network("n")
+        each = net.loop(inner)
+        net.connect(net.input("xs"), each["items"])
+        net.connect(each.y, net.output("y"))
+        return net
+
+    def body(more: bool) -> Network:
+        inner = Network("body")
+        node = inner.add(fragile)
+        inner.connect(inner.input("x"), node.number)
+        inner.connect(node.out, inner.output("y"))
+        if more:
+            inner.connect(node.out, inner.add(double).number)
+        return inner
+
+    path = str(tmp_path / "t")
+    FAILS.add(2)
+    assert (await loops(body(False)).run({"xs": [[1, 2, 3]]}, trace=path)).status == "failed"
+    with pytest.raises(ResumeRefused, match="node loop/double is inside of loop, which is not through"):
+        await loops(body(True)).resume(path).run()
+
+
+def test_the_plan_asks_for_each(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    FAILS.add(3)
+    line().run_sync({"x": [1, 2]}, trace=path)
+    FAILS.clear()
+    job = open_job(path, App(target="a:b", value=line(log="second"), digest="d"))
+    plan = check(job)
+    assert plan.refusals == ()
+    assert sorted(warning.code for warning in plan.warnings if warning.accept) == sorted(NEW)
+    assert plan.diff.graph.added_nodes == ("beside",)
+    with pytest.raises(Refused):
+        resume(job, lambda event: None)
+    accepted = msgspec.structs.replace(job, decisions=Decisions(accept=frozenset(NEW)))
+    assert resume(accepted, lambda event: None).output == {"y": [1, 3], "log": [6]}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_run_brought_over_goes_on_as_it_would_have(seed: int) -> None:
+    """With actors that nobody listens to in front of everything else, the old ones fire in their old order."""
+    plan = flatten(random_network(random.Random(seed)))
+    net = random_network(random.Random(seed))
+    beside = net.add(add, name="beside")
+    net.nodes = {"beside": net.nodes["beside"], **net.nodes}
+    for port in ("left", "right"):
+        net.connect(net.input(f"more {port}"), beside[port])
+    large = flatten(net)
+    graph = described(plan).graph
+    assert graph is not None
+    assert digest(without(large, graph)) == digest(plan)
+    clean = NetworkRun(plan)
+    clean.feed({"number": [3, 6]})
+    names = [done.step.name for done in run_on(clean)]
+    for stop in range(0, len(names), 3):
+        run = NetworkRun(without(large, graph))
+        run.feed({"number": [3, 6]})
+        steps = run_on(run)
+        for _ in range(stop):
+            next(steps)
+        larger = grown(run, large)
+        assert [done.step.name for done in run_on(larger)] == names[stop:]
+        assert to_json(outputs(larger)["result"]) == to_json(outputs(clean)["result"])
