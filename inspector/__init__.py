@@ -12,21 +12,27 @@ _WHERE = {
     "dataflow.actors": ("action", "actor", "emit"),
     "dataflow.codec": ("Codec",),
     "runner.agent": ("Agent",),
+    "runner.ambiguity": ("Ambiguity",),
     "runner.drive": ("Control",),
     "runner.errors": ("ModelError", "RequestError", "ResumeRefused", "RunClosed", "RunFailed", "RunnerError"),
     "runner.hooks": ("Hook",),
     "runner.leg": ("Retries", "Telemetry"),
     "runner.machine": ("AgentRun",),
     "runner.mcp": ("MCPServer",),
-    "runner.memory": ("FileMemory", "InMemory", "Memory"),
+    "runner.memory": ("FileMemory", "InMemory", "Memory", "StoreMemory"),
     "runner.messages": ("Call", "Media", "Message", "ModelTurn", "Reasoning", "Result", "Text", "Usage"),
     "runner.models": ("Model", "ModelRequest", "ScriptedModel"),
     "runner.network.result": ("NetworkResult",),
     "runner.network.run": ("Network",),
     "runner.otel": ("OpenTelemetry",),
+    "runner.outbox": ("JsonLines",),
+    "runner.outcomes": ("ExistingOwner", "Started", "TerminalReplay"),
     "runner.providers": ("openai_model",),
     "runner.result": ("PendingCall", "RunResult"),
     "runner.tools": ("ToolContext", "ToolError", "ToolRefused", "tool"),
+    "errors": ("InspectorError", "StoreError"),
+    "store": ("open_store",),
+    "store.store": ("Store",),
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 
@@ -35,7 +41,10 @@ if TYPE_CHECKING:
     from inspector.dataflow.actors import actor as actor
     from inspector.dataflow.actors import emit as emit
     from inspector.dataflow.codec import Codec as Codec
+    from inspector.errors import InspectorError as InspectorError
+    from inspector.errors import StoreError as StoreError
     from inspector.runner.agent import Agent as Agent
+    from inspector.runner.ambiguity import Ambiguity as Ambiguity
     from inspector.runner.drive import Control as Control
     from inspector.runner.errors import ModelError as ModelError
     from inspector.runner.errors import RequestError as RequestError
@@ -51,6 +60,7 @@ if TYPE_CHECKING:
     from inspector.runner.memory import FileMemory as FileMemory
     from inspector.runner.memory import InMemory as InMemory
     from inspector.runner.memory import Memory as Memory
+    from inspector.runner.memory import StoreMemory as StoreMemory
     from inspector.runner.messages import Call as Call
     from inspector.runner.messages import Media as Media
     from inspector.runner.messages import Message as Message
@@ -65,6 +75,10 @@ if TYPE_CHECKING:
     from inspector.runner.network.result import NetworkResult as NetworkResult
     from inspector.runner.network.run import Network as Network
     from inspector.runner.otel import OpenTelemetry as OpenTelemetry
+    from inspector.runner.outbox import JsonLines as JsonLines
+    from inspector.runner.outcomes import ExistingOwner as ExistingOwner
+    from inspector.runner.outcomes import Started as Started
+    from inspector.runner.outcomes import TerminalReplay as TerminalReplay
     from inspector.runner.providers import openai_model as openai_model
     from inspector.runner.result import PendingCall as PendingCall
     from inspector.runner.result import RunResult as RunResult
@@ -72,16 +86,22 @@ if TYPE_CHECKING:
     from inspector.runner.tools import ToolError as ToolError
     from inspector.runner.tools import ToolRefused as ToolRefused
     from inspector.runner.tools import tool as tool
+    from inspector.store import open_store as open_store
+    from inspector.store.store import Store as Store
 
 __all__ = [
     "Agent",
     "AgentRun",
+    "Ambiguity",
     "Call",
     "Codec",
     "Control",
+    "ExistingOwner",
     "FileMemory",
     "Hook",
     "InMemory",
+    "InspectorError",
+    "JsonLines",
     "MCPServer",
     "Media",
     "Memory",
@@ -104,7 +124,12 @@ __all__ = [
     "RunResult",
     "RunnerError",
     "ScriptedModel",
+    "Started",
+    "Store",
+    "StoreError",
+    "StoreMemory",
     "Telemetry",
+    "TerminalReplay",
     "Text",
     "ToolContext",
     "ToolError",
@@ -113,6 +138,7 @@ __all__ = [
     "action",
     "actor",
     "emit",
+    "open_store",
     "openai_model",
     "tool",
 ]

@@ -42,6 +42,9 @@ App = Annotated[
     str, typer.Option("--app", metavar="TARGET", help="Today's code: module:attribute or file.py:attribute.")
 ]
 Trace = Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Where the new run's trace goes.")]
+StoreUrl = Annotated[
+    str | None, typer.Option("--store", metavar="URL", help="A store of durable runs: a file, or sqlite:///FILE.")
+]
 Calls = list[str] | None
 
 
@@ -82,31 +85,31 @@ def show(
 
 @app.command()
 def runs(
-    store: Annotated[str | None, typer.Argument(metavar="[STORE]", help="Default: the traces of this user.")] = None,
+    store: Annotated[
+        str | None, typer.Argument(metavar="[STORE]", help="Default: the store and the traces of this user.")
+    ] = None,
+    url: StoreUrl = None,
+    status: Annotated[str | None, typer.Option("--status", metavar="STATUS", help="Only runs that are so.")] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Only runs of that name.")] = None,
     format: Format = None,
     json: Json = False,
 ) -> None:
     """The runs of a store or folder, newest last."""
-    from inspector.formats import open_path
-    from inspector.model.values import to_json
-    from inspector.report.text import list_report
-    from inspector.report.view import RunList, run_list
+    from inspector.listing import runs_command
 
-    place = store or _traces()
-    if store is None and not (os.path.isdir(place) and os.listdir(place)):
-        complain(f"{one_line(place)}: there are no runs yet")
-        document = RunList(runs=[])
-    else:
-        found = open_path(place, format)
-        document = run_list(found)
-        _complain(found.problems())
-    _print([to_json(document)] if json else list_report(document))
+    runs_command(store or url, format=format, status=status, name=name, json=json)
 
 
-def _traces() -> str:
-    import platformdirs
+@app.command(name="import")
+def take_in(
+    path: Annotated[str, typer.Argument(metavar="TRACE", help="A trace of ours, as `export --raw` writes it.")],
+    store: StoreUrl = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What it is called there.")] = None,
+) -> None:
+    """Take a trace into a store of durable runs."""
+    from inspector.listing import import_command
 
-    return os.path.join(platformdirs.user_data_dir("runinspect"), "traces")
+    import_command(path, store, key)
 
 
 @app.command()
@@ -230,12 +233,14 @@ def start(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="module:attribute or file.py:attribute.")],
     input: Annotated[str | None, typer.Option("--input", metavar="JSON", help="What the run is given.")] = None,
     trace: Trace = None,
+    store: StoreUrl = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What it is called there.")] = None,
     json: Json = False,
 ) -> None:
     """Start a run of an agent or a network."""
     from inspector.resume.console import run_command
 
-    raise typer.Exit(run_command(target, input, trace=trace, json=json))
+    raise typer.Exit(run_command(target, input, trace=trace, store=store, key=key, json=json))
 
 
 @app.command()

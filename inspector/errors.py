@@ -3,7 +3,9 @@
     InspectorError
     ├── UnreadableError      a path, file or run that cannot be opened at all (exit 2)
     ├── UsageError           a request that makes no sense here: no such step, no such run (exit 2)
-    └── RefusedError         a resume that is refused, with its code (exit 3)
+    ├── RefusedError         a resume that is refused, with its code (exit 3)
+    └── JournalError         a journal that cannot be written: the run stopped where its journal ends (exit 2)
+        └── StoreError       what a store of durable runs did not do, with its code (exit 2, 5 for `claim_active`)
 
 A message says what, where and what to do; `str(error)` is `PLACE: REASON` in one line, and
 nothing in it can act on a terminal.
@@ -39,4 +41,25 @@ class RefusedError(InspectorError):
 
     def __init__(self, place: str, code: str, reason: str) -> None:
         self.code, self.detail = code, one_line(reason)
+        super().__init__(place, f"{code}: {reason}")
+
+
+class JournalError(InspectorError):
+    """A record that could not be written. Nothing happens behind it: what is in the journal is the run."""
+
+
+class StoreError(JournalError):
+    """What a store of durable runs did not do. Nothing has changed there. `code` is a stable word:
+
+    asking      key_invalid run_absent run_exists run_final not_final
+    claims      claim_active claim_mode_invalid claim_lost revision_conflict step_conflict status_invalid
+    journal     operation_invalid record_invalid
+    events      event_absent event_conflict events_pending acknowledged
+    sessions    session_conflict
+    the store   version_unsupported disk_full read_only locked damaged unavailable
+    """
+
+    def __init__(self, place: str, code: str, reason: str) -> None:
+        self.code, self.detail = code, one_line(reason)
+        self.exit_code = 5 if code == "claim_active" else 2
         super().__init__(place, f"{code}: {reason}")

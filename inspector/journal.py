@@ -1,13 +1,18 @@
-"""Writing our own trace file: one record a line, appended, so that a killed writer leaves a file that opens.
+"""Writing a run's journal: what is asked of one, and our own trace file.
 
-What a machine or a store needs of a journal is the protocol `Journal`; `TraceFile` is the one on disk.
+What a machine needs of a journal is the protocol `Journal`; `TraceFile` is the one on disk: one record a line,
+appended, so that a killed writer leaves a file that opens. `RunStore` is what the runner asks of a store of
+durable runs.
 """
 
 import os
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
-from inspector.errors import UsageError
-from inspector.model.records import JournalRecord
+from inspector.errors import JournalError, UsageError
+from inspector.model.records import End, JournalRecord
+from inspector.model.run import Definition
+from inspector.model.stored import Claim, Event, OperationRow, StoredRun
 from inspector.model.values import to_json
 
 
@@ -19,6 +24,55 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """No more records."""
+
+
+class ClaimedJournal(Journal, Protocol):
+    """The journal of a durable run, under a claim. `run` is the row as it was claimed (None: not yet), `ended`
+    what was written as its end; `wrote` is called when there may be new events."""
+
+    run: StoredRun | None
+    ended: End | None
+    wrote: Callable[[], None]
+
+    def pending(self) -> Sequence[Event]:
+        """The events that were not delivered yet, in their order."""
+
+    def delivered(self, event: Event) -> None:
+        """An event reached its sink. Raises StoreError."""
+
+    def acknowledge(self) -> None:
+        """The run's end was taken in, if it has one for good and all of its events were delivered."""
+
+
+class RunStore(Protocol):
+    """Where durable runs are kept, as the runner sees it. Everything here raises StoreError."""
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+
+    def begin(
+        self, key: str, *, thread: str | None, turn: str | None, metadata: Mapping[str, Any] | None, sink: bool
+    ) -> ClaimedJournal:
+        """The journal of a new run."""
+
+    def read(self, key: str) -> StoredRun:
+        """A run's row."""
+
+    def owner(self, run: StoredRun) -> Claim | None:
+        """Who drives a run now."""
+
+    def take(self, run: StoredRun, *, by_force: bool, definition: Definition | None) -> ClaimedJournal:
+        """Claim a run as it was read; `by_force`: from somebody who holds it too."""
+
+    def over(self, run: StoredRun) -> ClaimedJournal:
+        """The journal of a run that has ended for good: what is still owed to its events."""
+
+    def journal(self, key: str) -> list[bytes]:
+        """The lines of a run's journal."""
+
+    def operations(self, key: str) -> Sequence[OperationRow]:
+        """The operations of a run that have no end."""
 
 
 class TraceFile:
@@ -35,10 +89,13 @@ class TraceFile:
     def append(self, record: JournalRecord, *, durable: bool = False) -> None:
         # One write per line: a kill leaves whole lines, but for the last.
         data = (to_json(record) + "\n").encode()
-        while data:
-            data = data[os.write(self._fd, data) :]
-        if durable:
-            os.fdatasync(self._fd)
+        try:
+            while data:
+                data = data[os.write(self._fd, data) :]
+            if durable:
+                os.fdatasync(self._fd)
+        except OSError as error:
+            raise JournalError(self.path, error.strerror or "cannot be written to") from error
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -15,16 +15,21 @@ MAY_IMPORT = {
     "model": {"model"},
     "errors": {"model"},
     "exits": {"model", "errors"},
+    "process": {"model"},
     "journal": {"model", "errors"},
-    "formats": {"formats", "model", "errors"},
+    "formats": {"formats", "model", "errors", "process"},
     "diff": {"diff", "model"},
     "report": {"report", "diff", "model", "errors", "journal"},
     "dataflow": {"dataflow", "model", "errors", "journal"},
-    "runner": {"runner", "dataflow", "model", "errors", "journal"},
-    "store": {"store", "model", "errors", "journal"},
+    "runner": {"runner", "dataflow", "diff", "model", "errors", "journal", "process"},
+    "store": {"store", "model", "errors", "journal", "process"},
     "resume": {"resume", "runner", "dataflow", "store", "formats", "diff", "report", "model", "errors", "journal"},
+    "listing": {"formats", "store", "report", "model", "errors", "exits"},
     "tui": {"tui", "model"},
-    "cli": {"resume", "runner", "store", "formats", "diff", "report", "tui", "model", "errors", "exits", "journal"},
+    "cli": {
+        *("resume", "runner", "store", "listing", "formats", "diff", "report", "tui", "model", "errors", "exits"),
+        "journal",
+    },
 }
 """What a part may import, by the first name below `inspector`."""
 

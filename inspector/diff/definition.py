@@ -161,3 +161,10 @@ def hooks(left: Sequence[Hook] | None, right: Sequence[Hook] | None) -> tuple[Ho
 
 def _hook(hook: Hook) -> str:
     return f"{hook.event}: {hook.name}" if hook.event else hook.name
+
+
+def settings(left: Definition, right: Definition) -> tuple[Difference, ...]:
+    """The difference of two sets of settings; none where one is not known."""
+    if left.settings is None or right.settings is None:
+        return ()
+    return tuple(differences(left.settings, right.settings, ""))

@@ -22,6 +22,7 @@ class Diff(Record, frozen=True, kw_only=True):
     tools: ToolDiff
     graph: GraphDiff
     hooks: HookDiff
+    settings: tuple[Difference, ...] = ()
     state: tuple[Difference, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -37,11 +38,13 @@ def compare(left: Side, right: Side) -> Diff:
     if left.state is not None and right.state is not None:
         changes, missing = state.state(left.state, right.state)
         unknown += missing
+    settings = definition.settings(left.definition, right.definition)
     return Diff(
-        same=not (tools or graph or hooks or changes),
+        same=not (tools or graph or hooks or settings or changes),
         tools=tools,
         graph=graph,
         hooks=hooks,
+        settings=settings,
         state=tuple(changes),
         unknown=tuple(unknown),
     )

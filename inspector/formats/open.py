@@ -9,12 +9,17 @@ from inspector.formats.folder import open_folder
 from inspector.formats.reader import Probe, Reader, readers
 from inspector.formats.sqlitefile import MAGIC
 from inspector.model.source import RunSet
+from inspector.model.stored import store_path
 
 
 def open_path(path: str, format: str | None = None) -> RunSet:
-    """The runs behind a path: a file, a run folder, a folder of runs, a database, `-` for stdin.
-    `format` names a reader instead of detecting one. Raises UnreadableError when no reader knows it,
-    and UsageError for an unknown format."""
+    """The runs behind a path: a file, a run folder, a folder of runs, a database, `-` for stdin,
+    a store by its URL. `format` names a reader instead of detecting one. Raises UnreadableError when no reader
+    knows it, and UsageError for an unknown format."""
+    try:
+        path = store_path(path)
+    except ValueError as error:
+        raise UsageError(path, str(error)) from error
     if path != "-" and not os.path.lexists(path):
         raise UnreadableError(path, "there is no such file or folder")
     probe = Probe(path)

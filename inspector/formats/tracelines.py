@@ -44,13 +44,14 @@ _quick = msgspec.json.Decoder(JournalRecord)
 
 
 class TraceLines(LineRun):
-    """The part of a run in our own format that is about its lines. `checkpoints` and `ends` are where those
-    records begin."""
+    """The part of a run in our own format that is about its lines. `checkpoints`, `ends` and `attempts` are where
+    those records begin."""
 
     def reset(self, head: bytes = b"") -> None:
         super().reset(head)
         self.checkpoints = array("Q")
         self.ends = array("Q")
+        self.attempts = array("Q")
         self._second = sys.maxsize  # where another run's header stands
 
     def take(self, lines: list[bytes], begin: int) -> None:
@@ -83,7 +84,7 @@ class TraceLines(LineRun):
 
     def rewind(self, offset: int) -> None:
         super().rewind(offset)
-        for part in (self.checkpoints, self.ends):
+        for part in (self.checkpoints, self.ends, self.attempts):
             del part[bisect_left(part, offset) :]
         if self._second >= offset:
             self._second = sys.maxsize
@@ -103,6 +104,8 @@ class TraceLines(LineRun):
             insort(self.starts, offset)
         elif kind == "end":
             self.ends.append(offset)
+        elif kind == "attempt":
+            self.attempts.append(offset)
         elif kind == "checkpoint":
             far = len(self.checkpoints) < PLENTY or (
                 bisect_left(self.starts, offset) - bisect_left(self.starts, self.checkpoints[-1]) >= APART

@@ -7,7 +7,8 @@
                 needs to go on from there
     move        what the machine took in besides: with the events of operations, enough to make it again
     decision    what a person decided: who, when, why
-    end         how the run ended; nothing follows
+    end         how the run ended, or that it is suspended; nothing follows but an attempt
+    attempt     another process goes on with the run, in the same journal
 
 Every line begins `{"record":"<kind>"`, and the kinds differ in their first letter, so that an index is
 built without decoding. The state after step n is the last checkpoint at or before n with the changes of
@@ -53,6 +54,11 @@ class Header(Record, frozen=True, kw_only=True, tag_field="record", tag="header"
     program: Program | None = None
     input: Value = None
     source: str | None = None
+    key: str | None = None
+    """What the run is called in a store of durable runs; thread, turn and metadata are of such a run too."""
+    thread: str | None = None
+    turn: str | None = None
+    metadata: Value = None
 
 
 class Operation(Record, frozen=True, kw_only=True, tag_field="record", tag="operation", omit_defaults=True):
@@ -116,7 +122,7 @@ class Decision(Record, frozen=True, kw_only=True, tag_field="record", tag="decis
 
 
 class End(Record, frozen=True, kw_only=True, tag_field="record", tag="end", omit_defaults=True):
-    """How the run ended, or that it is suspended and why."""
+    """How the run ended, or that it is suspended and why. `final`: it can never go on."""
 
     status: RunStatus
     reason: str | None = None
@@ -125,9 +131,22 @@ class End(Record, frozen=True, kw_only=True, tag_field="record", tag="end", omit
     usage: Usage | None = None
     output: Value = None
     replaced_by: str | None = None
+    final: bool = False
 
 
-JournalRecord = Header | Operation | Move | StepRecord | Checkpoint | Decision | End
+class Attempt(Record, frozen=True, kw_only=True, tag_field="record", tag="attempt", omit_defaults=True):
+    """A process goes on with the run; what stands before it as the run's end counts no more. What was
+    `started` then and has no end may have happened. `number` counts those that recovered the run, its first
+    process being the first; `definition` is the code from here on, where somebody accepted another one."""
+
+    number: int
+    mode: Literal["continue", "recovery"]
+    at: str | None = None
+    program: Program | None = None
+    definition: Definition | None = None
+
+
+JournalRecord = Header | Operation | Move | StepRecord | Checkpoint | Decision | End | Attempt
 RECORDS: dict[str, Any] = {
     "header": Header,
     "operation": Operation,
@@ -136,4 +155,5 @@ RECORDS: dict[str, Any] = {
     "checkpoint": Checkpoint,
     "decision": Decision,
     "end": End,
+    "attempt": Attempt,
 }

@@ -157,6 +157,8 @@ class Definition(Record, frozen=True, kw_only=True):
     graph: Graph | None = None
     hooks: tuple[Hook, ...] | None = None
     model: str | None = None
+    settings: dict[str, Any] | None = None
+    """What else decides what a run does: instructions, the answer's type, parameters of the model."""
     digest: str | None = None
 
 

@@ -30,6 +30,8 @@ def diff_report(diff: Diff) -> Iterator[str]:
     yield from _listed("hook", diff.hooks.added, diff.hooks.removed)
     if diff.hooks.reordered:
         yield "~ hooks: in another order"
+    for change in diff.settings:
+        yield _changed("setting", change)
     for change in diff.state:
         yield _changed("state", change)
     if diff.unknown:

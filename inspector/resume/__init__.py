@@ -19,6 +19,7 @@ import msgspec
 from inspector.errors import InspectorError, RefusedError, UsageError
 from inspector.model.run import Definition, Record, Run, SourceInfo
 from inspector.model.source import RunSource
+from inspector.model.stored import Stored
 from inspector.model.values import Value, to_json
 from inspector.resume.apps import App
 from inspector.resume.plan import Decisions, Ended, Need, Plan, Planned, Refusal, Warned, warn
@@ -54,6 +55,9 @@ class Start(Record, frozen=True, kw_only=True):
     app: App
     input: Value = None
     trace: str | None = None
+    store: str | None = None
+    """The store that it is kept in, in place of a trace; under `key`, or its own id."""
+    key: str | None = None
     control: Control = msgspec.field(default_factory=Control)
 
 
@@ -177,7 +181,10 @@ def today(app: App) -> Definition:
 
 def token(job: Job) -> str:
     """A digest of what a plan depends on: the file, the run and step, the code, the decisions' absence."""
-    parts = [job.source.run().id, job.step, job.app.target, job.app.digest, *_stamps(job.path)]
+    source = job.source
+    # Other runs of a store change its file, and nothing of this one.
+    stamps = [source.stored.revision] if isinstance(source, Stored) else _stamps(job.path)
+    parts = [source.run().id, job.step, job.app.target, job.app.digest, *stamps]
     return hashlib.sha256(to_json(parts).encode()).hexdigest()[:32]
 
 

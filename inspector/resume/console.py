@@ -62,7 +62,9 @@ def resume_command(
     return EXITS.get(ended.status, 1)
 
 
-def run_command(target: str, text: str | None, *, trace: str | None, json: bool) -> int:
+def run_command(
+    target: str, text: str | None, *, trace: str | None, json: bool, store: str | None = None, key: str | None = None
+) -> int:
     """Start a run; every event is a line."""
     import msgspec
 
@@ -72,8 +74,13 @@ def run_command(target: str, text: str | None, *, trace: str | None, json: bool)
             given = msgspec.json.decode(text)
         except msgspec.DecodeError:
             raise UsageError("--input", f"{text!r} is no JSON (a text needs its quotes: --input '\"...\"')") from None
+    if key is not None and store is None:
+        raise UsageError("--key", "is what a run is called in a store: give --store too")
+    if store is not None and trace is not None:
+        raise UsageError("--trace", "a run in a store has its journal there: give one of --store and --trace")
     with own_stdout() as out:
-        ended = start(Start(app=load(target), input=given, trace=trace), printer(out, json))
+        asked = Start(app=load(target), input=given, trace=trace, store=store, key=key)
+        ended = start(asked, printer(out, json))
         finish(out, ended, json)
     return EXITS.get(ended.status, 1)
 

@@ -3,15 +3,18 @@
 import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import msgspec
 
+from inspector.journal import RunStore
 from inspector.model.run import Definition
 from inspector.model.values import Value
 from inspector.runner import hooks as hooking
 from inspector.runner import view
+from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Output, ToolChoice
+from inspector.runner.frozen import frozen
 from inspector.runner.leg import Retries, Setup, Telemetry
 from inspector.runner.machine import AgentRun
 from inspector.runner.memory import Memory
@@ -22,6 +25,8 @@ from inspector.runner.result import RunResult
 
 if TYPE_CHECKING:
     from inspector.runner.driving import Prompt, Resuming
+    from inspector.runner.durable import DurableResuming
+    from inspector.runner.restore import Restored
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -37,7 +42,9 @@ class Agent:
     """A model with instructions, tools and hooks. It holds no state of any run.
 
     `model` is a model object or a name such as `openai:gpt-5-mini`; `tools` are functions, `@tool`s and
-    MCP servers; `output` is a type, or a JSON schema, that the answer must be of.
+    MCP servers; `output` is a type, or a JSON schema, that the answer must be of. `ambiguity` are the rules
+    for what may have happened; `credentials` are JSON pointers into the settings of its definition
+    (`/params/api_key`) that are masked wherever it is written down.
     """
 
     def __init__(
@@ -62,6 +69,8 @@ class Agent:
         concurrency: int = 1,
         retries: Retries | None = None,
         telemetry: Telemetry | None = None,
+        ambiguity: Ambiguity | None = None,
+        credentials: Iterable[str] = (),
     ) -> None:
         self.name = name
         choice = tuple(tool_choice) if isinstance(tool_choice, list | set) else tool_choice
@@ -84,7 +93,9 @@ class Agent:
             retries=retries or Retries(),
             output_mode=output_mode,
             telemetry=telemetry or Telemetry(),
+            ambiguity=ambiguity or Ambiguity(),
         )
+        self._credentials = tuple(credentials)
 
     @property
     def model(self) -> Model:
@@ -99,9 +110,19 @@ class Agent:
 
         return Prompt(self, Message.user(text))
 
-    def resume(self, source: AgentRun | RunResult | str | os.PathLike[str], *, step: int | None = None) -> "Resuming":
-        """A run that goes on: an AgentRun, the result of one, or the path of a trace or of a saved run.
-        With `step`, as it was after that step."""
+    @overload
+    def resume(
+        self, source: "AgentRun | RunResult | Restored | str | os.PathLike[str]", *, step: int | None = None
+    ) -> "Resuming": ...
+    @overload
+    def resume(self, source: RunStore, key: str) -> "DurableResuming": ...
+    def resume(self, source: Any, key: str | None = None, *, step: int | None = None) -> Any:
+        """A run that goes on: an AgentRun, the result of one, or the path of a trace or of a saved run. With
+        `step`, as it was after that step. With a `key`, the run of that key in a store, in its own journal."""
+        if key is not None:
+            from inspector.runner.durable import DurableResuming
+
+            return DurableResuming(self, source, key)
         from inspector.runner.driving import Resuming
 
         return Resuming(self, source, step)
@@ -110,11 +131,23 @@ class Agent:
         """The answer that is asked for, as a new run begins with it."""
         return msgspec.structs.replace(self._output)
 
-    async def definition(self) -> Definition:
-        """What this agent is today: tools, hooks and model, with their digest."""
-        snapshot = await self.setup.registry.everything()
-        model = self.setup.model if isinstance(self.setup.model, str) else getattr(self.setup.model, "name", "")
-        return view.definition(snapshot.specs(), hooking.listed(self.setup.hooks), str(model))
+    async def definition(self, setup: Setup | None = None) -> Definition:
+        """What this agent is today: tools, hooks, model and settings, with their digest; with a `setup`, as it is
+        driven with that."""
+        setup = setup or self.setup
+        snapshot = await setup.registry.everything()
+        model = setup.model if isinstance(setup.model, str) else getattr(setup.model, "name", "")
+        found = view.definition(snapshot.specs(), hooking.listed(setup.hooks), str(model))
+        settings = {
+            "instructions": setup.instructions,
+            "output": self._output.schema,
+            "output_mode": setup.output_mode,
+            "temperature": setup.temperature,
+            "max_tokens": setup.max_tokens,
+            "params": dict(setup.params) or None,
+            "ambiguity": msgspec.to_builtins(setup.ambiguity),
+        }
+        return frozen(found, {name: value for name, value in settings.items() if value is not None}, self._credentials)
 
     async def open(self) -> None:
         """Connect what must be connected (MCP servers) for as long as the agent is used."""

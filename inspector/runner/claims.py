@@ -16,6 +16,7 @@ from collections.abc import Iterator
 import msgspec
 import platformdirs
 
+from inspector.process import born
 from inspector.runner.recorder import now
 
 
@@ -76,7 +77,7 @@ class Claims:
                 raise Owned(held)
             self._taken += 1
             pid = os.getpid()
-            mine = Holder(run, socket.gethostname(), pid, _born(pid), now(), self._taken)
+            mine = Holder(run, socket.gethostname(), pid, born(pid), now(), self._taken)
             _replace(self._path(run, "claim"), msgspec.json.encode(mine))
             return mine
 
@@ -130,15 +131,4 @@ def _alive(holder: Holder) -> bool:
         return False
     except (PermissionError, OverflowError):
         pass
-    return holder.born == _born(holder.pid)
-
-
-def _born(pid: int) -> str:
-    """When a process began, in the system's own ticks; "" where the system does not tell."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            ticks = file.read().rpartition(b")")[2].split()[19].decode()
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return f"{file.read().strip()}:{ticks}"
-    except (OSError, IndexError):
-        return ""
+    return holder.born == born(holder.pid)

@@ -168,6 +168,8 @@ class RunData(msgspec.Struct):
     turn: int = 0
     usage: Usage = Usage()
     calls: list[ModelCall] = msgspec.field(default_factory=list)
+    tries: int = 0
+    """How often the call that is due or under way was begun before: in all processes together."""
     invalid_retries: int = 0
     advertised: Advertised | None = None
     previous_model: str | None = None

@@ -1,4 +1,4 @@
-"""From an agent to a run that is driven: new, or going on. Both end in `_driven`, the same loop.
+"""From an agent to a run that is driven: new, or going on. Both end in `performing`, in the same loop.
 
 The options of a run that goes on are seeded from the run, not from the agent; setting one afterwards counts
 more, and becomes part of the run.
@@ -6,47 +6,44 @@ more, and becomes part of the run.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
-from inspector.journal import Journal, TraceFile
-from inspector.model.run import RunLink
+from inspector.errors import UsageError
+from inspector.journal import Journal, RunStore
+from inspector.model.run import Definition
 from inspector.model.values import Value
-from inspector.runner import ending, hookchain, modelstep, signals, toolstep
+from inspector.runner import ending, hookchain, performing, place, signals
 from inspector.runner import hooks as hooking
-from inspector.runner.claims import Claims, Holder, Owned
+from inspector.runner.claims import Claims, Holder
 from inspector.runner.data import Finished
-from inspector.runner.drive import Control, drive
+from inspector.runner.drive import Control
 from inspector.runner.effects import (
     Announce,
-    CallModel,
-    CallTools,
     Configure,
-    Effect,
-    Hear,
-    ResolveCall,
     Stop,
 )
-from inspector.runner.errors import ResumeRefused
 from inspector.runner.hooks import RunStart
 from inspector.runner.items import Final
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.messages import Message
+from inspector.runner.outbox import Sink
 from inspector.runner.places import new_id
 from inspector.runner.preflight import Decided
 from inspector.runner.recorder import Recorder
-from inspector.runner.result import RunResult, pending_calls
+from inspector.runner.result import RunResult
 from inspector.runner.view import View
 
 if TYPE_CHECKING:
     from inspector.runner.agent import Agent
 
 
-class Driving:
+Ran = TypeVar("Ran")
+
+
+class Driving(Generic[Ran]):
     """What a prompt and a resume have in common: options, and the ways to run."""
 
     def __init__(self, agent: "Agent") -> None:
@@ -104,16 +101,14 @@ class Driving:
         self._claims = claims
         return self
 
-    async def run(
-        self, *, trace: str | None = None, journal: Journal | None = None, hear: Emit | None = None
-    ) -> RunResult:
+    async def run(self, *, trace: str | None = None, journal: Journal | None = None, hear: Emit | None = None) -> Ran:
         """Run to the end or to a suspension. `trace` is a new file for the journal, `journal` any other
         place for it; a run that is resumed from a file has its trace in the platform's data folder without
         them. `hear` takes the items of `stream` as they come. A failure is a result too: see
         `RunResult.raise_for_status`."""
         return await self._go(trace, journal, hear)
 
-    def run_sync(self, *, trace: str | None = None, journal: Journal | None = None) -> RunResult:
+    def run_sync(self, *, trace: str | None = None, journal: Journal | None = None) -> Ran:
         """The same, for a program without an event loop. A signal stops it at the next boundary, a second one at
         once; then raises KeyboardInterrupt or SystemExit."""
         self._control = self._control or Control()
@@ -134,10 +129,10 @@ class Driving:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
 
-    async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
+    async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> Ran:
         raise NotImplementedError
 
-    async def _opened(self, body: Callable[[], Awaitable[RunResult]]) -> RunResult:
+    async def _opened(self, body: Callable[[], Awaitable[Ran]]) -> Ran:
         """`body` with the agent's connections open."""
         if self.agent.entered or not self.setup.registry.sources:
             return await body()
@@ -147,8 +142,12 @@ class Driving:
         finally:
             await self.agent.close()
 
+    async def today(self) -> Definition:
+        """What the code is that a run is driven with."""
+        return await self.agent.definition(self.setup)
+
     async def _definition(self, run: AgentRun) -> None:
-        run.data.definition = replace(await self.agent.definition(), hooks=hooking.listed(self.setup.hooks))
+        run.data.definition = await self.today()
 
     def _leg(self, run: AgentRun, run_id: str, journal: Journal | None, emit: Emit | None) -> Leg:
         shown = View(run.data, hooking.listed(self.setup.hooks))
@@ -165,7 +164,7 @@ class Driving:
         )
 
 
-class Prompt(Driving):
+class Prompt(Driving[RunResult]):
     """A new run."""
 
     def __init__(self, agent: "Agent", message: Message) -> None:
@@ -174,6 +173,7 @@ class Prompt(Driving):
         self._history: tuple[Message, ...] | None = None
         self._conversation: str | None = None
         self._id: str | None = None
+        self._place: place.Place | None = None
 
     def history(self, messages: Iterable[Message]) -> Self:
         """What came before; the memory is then neither read nor written."""
@@ -190,7 +190,25 @@ class Prompt(Driving):
         self._id = run_id
         return self
 
+    def durable(
+        self,
+        store: RunStore,
+        key: str,
+        *,
+        thread: str | None = None,
+        turn: str | None = None,
+        metadata: Mapping[str, Value] | None = None,
+        sink: Sink | None = None,
+    ) -> Self:
+        """Keep the run in a store, under a key of one's own. `metadata` is for tools and whoever looks; `sink`
+        takes the run's events, each at least once. Raises StoreError when it runs, if there is such a run."""
+        self._place = place.Place(store, key, thread, turn, metadata, sink)
+        self.setup = replace(self.setup, metadata=dict(metadata or {}))
+        return self
+
     async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
+        if self._place is not None and (trace is not None or journal is not None):
+            raise UsageError(self._place.key, "a durable run has its journal in the store, and no other one")
         limits = self.agent.limits
         run = AgentRun.start(
             self._message,
@@ -209,7 +227,9 @@ class Prompt(Driving):
 
         async def body() -> RunResult:
             await self._definition(run)
-            return await _journaled(self, run, run.data.id, trace, journal, emit, None, _begin)
+            if self._place is not None:
+                return await place.begun(self, run, self._place, emit, _begin)
+            return await performing.journaled(self, run, run.data.id, trace, journal, emit, None, _begin)
 
         return await self._opened(body)
 
@@ -232,102 +252,12 @@ async def announce(leg: Leg) -> None:
         leg.tell(Stop(action.value))
 
 
-async def _journaled(
-    driving: Driving,
-    run: AgentRun,
-    run_id: str,
-    trace: str | None,
-    journal: Journal | None,
-    emit: Emit | None,
-    resumed_from: RunLink | None,
-    begin: Callable[[Leg], Awaitable[None]],
-) -> RunResult:
-    """Open the journal, claim the run while it is driven, and drive it."""
-    claims = driving._claims or Claims() if trace is not None else None
-    try:
-        holder = claims.take(run_id) if claims is not None else None
-    except Owned as owned:
-        raise ResumeRefused(run_id, "owned", str(owned)) from owned
-    opened: TraceFile | None = None
-    try:
-        opened = TraceFile(trace) if trace is not None else None
-        leg = driving._leg(run, run_id, opened or journal, emit)
-        for claim in (holder, driving.claimed):
-            if claims is not None and claim is not None:
-                leg.control.fence(partial(claims.holds, claim))
-        leg.recorder.header(run_id, run.data.messages[0].text if run.data.messages else None, resumed_from, None)
-        leg.note("run", run=run_id, trace=trace)
-        with leg.setup.telemetry.span("run", driving.agent.name, leg=leg, resumed_from=resumed_from):
-            ended = await _driven(leg, begin)
-        return _result(driving, leg, ended, trace, resumed_from)
-    finally:
-        if opened is not None:
-            opened.close()
-        if claims is not None and holder is not None:
-            claims.release(holder)
-
-
-async def _driven(leg: Leg, begin: Callable[[Leg], Awaitable[None]]) -> ending.Ending:
-    try:
-        await begin(leg)
-        effect = await drive(leg, lambda wanted: perform(leg, wanted), leg.control)
-        return await ending.settle(leg, effect)
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        ending.interrupted(leg)
-        raise
-    except Exception as error:
-        return await ending.failed(leg, error)
-
-
-async def perform(leg: Leg, effect: Effect) -> None:
-    """Perform what an agent run asks for."""
-    if isinstance(effect, CallModel):
-        await modelstep.call_model(leg, effect)
-    elif isinstance(effect, CallTools):
-        await toolstep.call_tools(leg, effect)
-    elif isinstance(effect, Hear):
-        await modelstep.hear(leg, effect)
-    else:
-        assert isinstance(effect, ResolveCall)
-        await modelstep.resolve(leg, effect)
-
-
-def _result(
-    driving: Driving, leg: Leg, ended: ending.Ending, trace: str | None, resumed_from: RunLink | None
-) -> RunResult:
-    return RunResult(
-        status=ended.status,
-        reason=ended.reason,
-        output=typed(driving.agent.output_type, ended.output),
-        pending=pending_calls(leg.run),
-        run=leg.run,
-        run_id=leg.run_id,
-        trace=trace,
-        error=ended.error,
-        steps=leg.recorder.seq,
-        forgotten=ended.forgotten,
-        refused=tuple(leg.undelivered),
-        resumed_from=resumed_from.run if resumed_from is not None else None,
-    )
-
-
-def typed(kind: Any, output: Value) -> Any:
-    """The answer as an object of the agent's output type, where it is one; else as it came."""
-    if kind is None or not isinstance(output, dict):
-        return output
-    try:
-        return msgspec.convert(output, kind, strict=False)
-    except msgspec.ValidationError:
-        return output
-
-
-class Resuming(Driving):
+class Deciding(Driving[Ran]):
     """A run that goes on. Decisions are by call id: the provider's, or the run's own where two calls share
     one."""
 
-    def __init__(self, agent: "Agent", source: Any, step: int | None) -> None:
+    def __init__(self, agent: "Agent") -> None:
         super().__init__(agent)
-        self.source, self.step = source, step
         self.decided = Decided()
         self.taken: Holder | None = None
         """From whom the run was taken over, once it was."""
@@ -353,8 +283,8 @@ class Resuming(Driving):
         return self
 
     def reconcile(self, call: str, how: str, value: Value = None) -> Self:
-        """What becomes of a call that may have happened: `retry`, `result` (a value), `failure` (a text),
-        `abort` the run, or `leave` it open."""
+        """What becomes of a call that may have happened (`model` is the model's): `retry`, `result` (a value),
+        `failure` (a text), `abort` the run, or `leave` it open."""
         self.decided.reconcile[call] = (how, value)
         return self
 
@@ -380,11 +310,6 @@ class Resuming(Driving):
         self.decided.max_turns = number
         return super().max_turns(number)
 
-    async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
-        from inspector.runner import resuming
-
-        return await self._opened(lambda: resuming.go(self, trace, journal, emit))
-
     def configured(self) -> Configure | None:
         """The options that were set, as the run is told them."""
         return Configure(**self._configured) if self._configured else None
@@ -392,3 +317,16 @@ class Resuming(Driving):
     def is_over(self, run: AgentRun) -> bool:
         """Whether the run has its answer, and there is nothing to drive."""
         return isinstance(run.data.phase, Finished)
+
+
+class Resuming(Deciding[RunResult]):
+    """A run of a file, or of memory, that goes on as a run of its own."""
+
+    def __init__(self, agent: "Agent", source: Any, step: int | None) -> None:
+        super().__init__(agent)
+        self.source, self.step = source, step
+
+    async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
+        from inspector.runner import resuming
+
+        return await self._opened(lambda: resuming.go(self, trace, journal, emit))

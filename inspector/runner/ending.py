@@ -8,7 +8,7 @@ from inspector.model.records import Operation
 from inspector.model.run import RunError, RunStatus
 from inspector.model.values import Value
 from inspector.runner import hookchain
-from inspector.runner.data import Advancing, Executing, Finished, Resolving
+from inspector.runner.data import Advancing, Executing, Failed, Finished, Resolving, RunData
 from inspector.runner.effects import Done, Effect, Remembered, Wait
 from inspector.runner.errors import ModelError, RequestError, RunFailed
 from inspector.runner.hookchain import Stopped
@@ -68,12 +68,14 @@ def interrupted(leg: Leg) -> None:
     if leg.run.slots:
         close_batch(leg)
     leg.recorder.checkpoint("interrupted")
-    leg.recorder.end("interrupted", "cancelled", None, None)
+    leg.recorder.end("interrupted", "cancelled", None, None, False)
 
 
 async def _closed(leg: Leg, ending: Ending) -> Ending:
     settled = ending.status not in ("suspended", "interrupted")
-    if isinstance(leg.data.phase, Executing) and leg.run.slots and (leg.batch_started or ending.status == "suspended"):
+    # A journal that goes on tells of a batch that waits already.
+    begun = leg.batch_started is not None or (ending.status == "suspended" and not leg.durable)
+    if isinstance(leg.data.phase, Executing) and leg.run.slots and begun:
         close_batch(leg)
     if settled:
         message = ending.error.message if ending.error is not None else None
@@ -81,8 +83,20 @@ async def _closed(leg: Leg, ending: Ending) -> Ending:
         with contextlib.suppress(Stopped):  # it is over already
             await hookchain.first(leg.setup.hooks, event)
     leg.recorder.checkpoint(ending.status)
-    leg.recorder.end(ending.status, ending.reason, ending.error, ending.output)
+    leg.recorder.end(ending.status, ending.reason, ending.error, ending.output, is_final(leg.data))
     return ending
+
+
+def is_final(data: RunData) -> bool:
+    """Whether a run can never go on. A spent budget can be raised; what failed outside of the run, tried again."""
+    phase = data.phase
+    return isinstance(phase, Finished) or (isinstance(phase, Failed) and phase.kind not in ("max_turns", "budget"))
+
+
+async def undecided(leg: Leg) -> Ending:
+    """The ending of a leg that found a model call which may have happened, and no word on it."""
+    leg.close("suspended")
+    return await _closed(leg, Ending("suspended", "reconciliation"))
 
 
 def _has_calls(phase: Advancing) -> bool:

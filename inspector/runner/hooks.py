@@ -19,6 +19,7 @@ from inspector.runner.messages import AnyPart, Call, Message, ModelTurn, Result,
 
 EVENTS: dict[str, tuple[str, ...]] = {
     "run_start": ("proceed", "rewrite", "stop"),
+    "ambiguous": ("proceed", "retry", "result", "failure", "abort", "leave"),
     "completion_call": ("proceed", "patch", "stop"),
     "model_select": ("proceed", "select", "stop"),
     "completion_response": ("proceed", "stop"),
@@ -90,6 +91,41 @@ class RunStart(_Stoppable, kw_only=True):
     def rewrite(self, prompt: str | Message) -> Action:
         """Begin with another prompt."""
         return self._action("rewrite", Message.user(prompt))
+
+
+class Ambiguous(HookEvent, kw_only=True):
+    """A run goes on, and a model or tool call of an earlier process may have happened; nobody decided about it.
+    `idempotency_key` is the one that it was made with; `call_id` and `arguments` are those of a tool call."""
+
+    kind = "ambiguous"
+    operation: str
+    name: str
+    call_id: str | None = None
+    internal_id: str | None = None
+    arguments: Value = None
+    attempt: int = 1
+    idempotency: str | None = None
+    idempotency_key: str | None = None
+
+    def retry(self) -> Action:
+        """Make it again."""
+        return self._action("retry")
+
+    def result(self, value: Value) -> Action:
+        """It happened, and this came of it."""
+        return self._action("result", value)
+
+    def failure(self, reason: str) -> Action:
+        """It failed."""
+        return self._action("failure", reason)
+
+    def abort(self) -> Action:
+        """Give the run up."""
+        return self._action("abort")
+
+    def leave(self) -> Action:
+        """Leave it open: the run is suspended again."""
+        return self._action("leave")
 
 
 class CompletionCall(_Stoppable, kw_only=True):

@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
+from inspector.model.records import Operation
 from inspector.model.run import RunError
 from inspector.model.values import Value, to_json
 from inspector.runner import view
+from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Failed, Finished, RunData
 from inspector.runner.drive import Control
 from inspector.runner.effects import AnyEvent, Effect, Scratch, Steer
@@ -70,6 +72,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     retries: Retries = Retries()
     output_mode: str = "auto"
     telemetry: Telemetry = msgspec.field(default_factory=Telemetry)
+    ambiguity: Ambiguity = Ambiguity()
+    metadata: Mapping[str, Value] = {}
 
 
 Emit = Callable[[Any], None]
@@ -99,6 +103,10 @@ class Leg:
         self.batch_started: str | None = None
         self._scratch = to_json(run.data.scratch) if run.data.scratch else ""
         self.undelivered: list[str] = []
+        self.durable = False
+        """Whether the run is in a store."""
+        self.open: dict[str, Operation] = {}
+        """What may have happened in an earlier process and stands in this journal, by call; the model's as ""."""
         self._chain: list[tuple[Message, str]] = []
 
     @property
@@ -134,6 +142,20 @@ class Leg:
         """Tell the machine something that is no operation, and write it down first."""
         self.keep_scratch()
         self.recorder.move(event)
+        self.run.send(event)
+
+    def resolved(self, call: str, event: AnyEvent, status: str = "failed", **about: Any) -> None:
+        """Tell the machine what becomes of a call that may have happened ("": the model's); its operation ends
+        with it, where it stands in this journal."""
+        operation = self.open.pop(call, None)
+        if operation is None:
+            self.tell(event)
+            return
+        if status == "failed" and "error" not in about:
+            words = "what came of it is not known; it is made again"
+            about["error"] = RunError(type="unknown_outcome", message=words)
+        self.keep_scratch()
+        self.recorder.operation(operation, status, durable=True, event=event, **about)
         self.run.send(event)
 
     def keep_scratch(self) -> None:

@@ -1,13 +1,14 @@
 """Memory: what was said in a conversation before, and what is said now."""
 
 import asyncio
+import json
 import os
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from inspector.model.values import to_json
+from inspector.model.values import Number, decimal, integer, to_json
 from inspector.runner.messages import Message
 
 
@@ -78,3 +79,33 @@ class FileMemory:
             file.write(to_json(line).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+class Sessions(Protocol):
+    """What a store of durable runs keeps besides: items in their order, each commit of them once."""
+
+    def add_once(self, session: str, commit: str, items: Sequence[str]) -> bool:
+        """Items behind a session's end; False when the commit was made before. Raises StoreError."""
+
+    def session(self, session: str) -> Sequence[str]:
+        """The items of a session."""
+
+
+class StoreMemory:
+    """Memory in the store of durable runs. A run that is appended again with other messages is refused."""
+
+    def __init__(self, store: Sessions) -> None:
+        self.store = store
+
+    async def load(self, conversation: str) -> Sequence[Message]:
+        return [
+            msgspec.convert(_decoder.decode(item), Message, str_keys=True)
+            for item in await asyncio.to_thread(self.store.session, conversation)
+        ]
+
+    async def append(self, conversation: str, messages: Sequence[Message], *, key: str) -> None:
+        items = [to_json(message) for message in messages]
+        await asyncio.to_thread(self.store.add_once, conversation, key, items)
+
+
+_decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number)

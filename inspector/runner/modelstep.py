@@ -138,16 +138,16 @@ def _request(
 async def _tried(leg: Leg, prepared: Prepared, attempt: int) -> bool:
     """One try; False when another one is due, after the wait for it."""
     recorder, run = leg.recorder, leg.run
-    turn, seq = leg.data.turn + 1, recorder.seq + 1
+    turn, seq, number = leg.data.turn + 1, recorder.seq + 1, leg.data.tries + 1
     operation = Operation(
-        id=f"model-{turn}.{attempt}", seq=seq, kind="model", name=prepared.model.name, status="planned", attempt=attempt
+        id=f"model-{turn}.{number}", seq=seq, kind="model", name=prepared.model.name, status="planned", attempt=number
     )
     if recorder.journal is not None:
         operation = msgspec.structs.replace(operation, digest=leg.request_digest(prepared.request))
     started = recorder.clock()
     leg.keep_scratch()
     recorder.operation(operation, "planned")
-    recorder.operation(operation, "started", event=prepared.begin)
+    recorder.operation(operation, "started", durable=True, event=prepared.begin)
     run.send(prepared.begin)
     leg.note("operation", kind="model", name=prepared.model.name, status="started", step=seq)
     try:

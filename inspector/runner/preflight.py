@@ -11,11 +11,14 @@ import msgspec
 
 from inspector.model.run import Definition, Hook, Tool
 from inspector.model.values import Value, preview
+from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Advancing, Awaiting, Executing, Failed, Preparing, Resolving, RunData, Slot
 from inspector.runner.messages import Call
 from inspector.runner.tools import AnyTool
 
-ACCEPTABLE = frozenset({"tool_missing", "arguments_invalid", "hook_missing", "model_in_flight", "other_run"})
+ACCEPTABLE = frozenset(
+    {"tool_missing", "arguments_invalid", "hook_missing", "model_in_flight", "other_run", "definition_changed"}
+)
 """Refusals that can be accepted, each by its code."""
 
 
@@ -70,8 +73,11 @@ class Decided(msgspec.Struct, kw_only=True):
 
 
 class Preflight(msgspec.Struct, kw_only=True):
-    """What was found. `runs`: what would run; `again`: what may have run before."""
+    """What was found. `runs`: what would run; `again`: what may have run before. `consults`: a hook is asked about
+    what may have happened."""
 
+    ambiguity: Ambiguity = Ambiguity()
+    consults: bool = False
     findings: list[Finding] = msgspec.field(default_factory=list)
     owed: list[Owed] = msgspec.field(default_factory=list)
     runs: list[Work] = msgspec.field(default_factory=list)
@@ -96,9 +102,10 @@ def examine(
     hooks: tuple[Hook, ...],
     agent: str,
     decided: Decided,
+    ambiguity: Ambiguity,
 ) -> Preflight:
     """Look at a saved run with today's tools and hooks."""
-    found = Preflight()
+    found = Preflight(ambiguity=ambiguity, consults=any(hook.event == "ambiguous" for hook in hooks))
     if name is not None and name != agent:
         found.findings.append(Finding("other_run", name, f"the run is of the agent {name!r}, not of {agent!r}"))
     _phase(data, decided, found)
@@ -122,9 +129,8 @@ def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
             found.findings.append(Finding("terminal", "run", f"failed: {phase.kind}: {phase.message}{advice}"))
     elif isinstance(phase, Awaiting):
         detail = f"turn {data.turn} was sent and no answer is recorded: it would be sent, and billed, again"
-        reconciled = any(how == "retry" for how, _ in decided.reconcile.values())
-        again = "runs_again" in decided.accept or "model_in_flight" in decided.accept or reconciled
-        if not again:
+        again = "runs_again" in decided.accept or "model_in_flight" in decided.accept or bool(decided.reconcile)
+        if not again and not found.consults and found.ambiguity.model == "require_reconciliation":
             found.findings.append(Finding("model_in_flight", "model", detail))
         found.again.append(Work("model", "model", None, detail))
     elif isinstance(phase, Resolving):
@@ -207,7 +213,8 @@ def _again(slot: Slot, tool: AnyTool | None, decided: Decided, found: Preflight)
         if retried:
             found.again.append(Work(call.name, "tools", call.call_id, "it may have happened before"))
         return retried
-    if tool is not None and tool.spec.idempotency == "supported":
+    repeated = found.ambiguity.tool == "retry_idempotent_only"
+    if tool is not None and tool.spec.idempotency == "supported" and repeated:
         found.again.append(Work(call.name, "tools", call.call_id, "the tool says that this is without harm"))
         return True
     detail = "it was started and no result is recorded: it may have happened"

@@ -6,9 +6,6 @@ behind it are the machine, whenever the process ends.
 """
 
 import functools
-import getpass
-import os
-import socket
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from inspector import __version__
 from inspector.journal import Journal
 from inspector.model.changes import change
 from inspector.model.records import (
@@ -27,11 +23,11 @@ from inspector.model.records import (
     JournalRecord,
     Move,
     Operation,
-    Program,
     StepRecord,
 )
 from inspector.model.run import RunError, RunLink, RunStatus, State, Step
 from inspector.model.values import Value
+from inspector.process import program
 from inspector.runner import view
 from inspector.runner.data import RunData
 from inspector.runner.effects import Event
@@ -53,15 +49,6 @@ def _second(number: int) -> str:
     return datetime.fromtimestamp(number, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def program() -> Program:
-    """This process, for whoever wonders who holds a run."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = None
-    return Program(version=__version__, host=socket.gethostname(), pid=os.getpid(), user=user)
-
-
 def operator() -> str:
     """Whoever decides here: user@host."""
     here = program()
@@ -69,11 +56,12 @@ def operator() -> str:
 
 
 class Recorder:
-    """The journal of one run. Without a journal nothing is written, and `seq` still counts the steps."""
+    """The journal of one run. Without a journal nothing is written, and `seq` still counts the steps; `first` is
+    what it was when this process began."""
 
     def __init__(self, journal: Journal | None, data: RunData, shown: View, clock: Callable[[], str] = now) -> None:
         self.journal, self.data, self.shown, self.clock = journal, data, shown, clock
-        self.seq = 0
+        self.seq = self.first = 0
         self._last: State | None = None
         self._checkpoint_at = FIRST_CHECKPOINT
 
@@ -126,10 +114,15 @@ class Recorder:
             )
 
     def begin(self) -> None:
-        """The state before the first step."""
+        """The state before the first step of this process."""
         if self.journal is not None:
-            self._last = self.shown.state(0)
-            self._write_checkpoint("start")
+            self._last = self.shown.state(self.seq)
+            self._write_checkpoint("resumed" if self.seq else "start", durable=self.seq > 0)
+
+    def after(self, step: int) -> None:
+        """The journal has `step` steps already."""
+        self.seq = self.first = step
+        self._checkpoint_at = max(FIRST_CHECKPOINT, step * 2)
 
     def step(self, make: Callable[[int], Step]) -> None:
         """A step has ended; `make` builds it from its number."""
@@ -157,11 +150,12 @@ class Recorder:
             durable=durable,
         )
 
-    def end(self, status: RunStatus, reason: str | None, error: RunError | None, output: Value) -> None:
-        """How the run ended, or that it is suspended; nothing follows."""
+    def end(self, status: RunStatus, reason: str | None, error: RunError | None, output: Value, final: bool) -> None:
+        """How the run ended, or that it is suspended; nothing follows. `final`: it can never go on."""
         if self.journal is None:
             return
         usage = view.as_usage(self.data.usage)
         self.write(
-            End(status=status, reason=reason, at=self.clock(), error=error, usage=usage, output=output), durable=True
+            End(status=status, reason=reason, at=self.clock(), error=error, usage=usage, output=output, final=final),
+            durable=True,
         )

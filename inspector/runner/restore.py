@@ -122,6 +122,10 @@ def read_trace(path: str, data: bytes, step: int | None) -> Restored:
     checkpoint = _value(lines[base])
     run = AgentRun.from_value(checkpoint["machine"])
     seq, status = int(checkpoint["seq"]), None
+    definition = header.definition
+    for line in lines[: base + 1]:
+        if line.startswith(b'{"record":"attempt"'):
+            definition = _defined(_value(line), definition)
     for kind, record in _records(lines[base + 1 :]):
         if seq == step and not _belongs(kind, record):
             break
@@ -129,6 +133,8 @@ def read_trace(path: str, data: bytes, step: int | None) -> Restored:
             seq = int(record["step"]["seq"])
         elif kind == "end":
             status = record["status"]
+        elif kind == "attempt":
+            status, definition = None, _defined(record, definition)
         else:
             _tell(path, run, kind, record)
     if step is not None and seq != step:
@@ -141,10 +147,16 @@ def read_trace(path: str, data: bytes, step: int | None) -> Restored:
         step=seq,
         last=max(last, seq),
         name=header.name,
-        definition=header.definition,
+        definition=definition,
         status=status,
         path=path,
     )
+
+
+def _defined(attempt: dict[str, Value], before: Definition) -> Definition:
+    """What the code was after an attempt."""
+    told = attempt.get("definition")
+    return before if told is None else msgspec.convert(told, Definition)
 
 
 def _belongs(kind: str, record: dict[str, Value]) -> bool:

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.journal import Journal
 from inspector.model.run import RunLink
-from inspector.runner import driving, ending, places
+from inspector.runner import driving, ending, performing, places, reconciling
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.data import Advancing, Awaiting, Executing, Resolving
-from inspector.runner.effects import Again, Answer, Approve, Deny, Edit, Resolve, Rollback, Stop
+from inspector.runner.effects import Answer, Approve, Deny, Edit, Resolve
 from inspector.runner.errors import RequestError, ResumeRefused
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
@@ -17,7 +17,7 @@ from inspector.runner.restore import Restored, load
 from inspector.runner.result import RunResult
 
 if TYPE_CHECKING:
-    from inspector.runner.driving import Resuming
+    from inspector.runner.driving import Deciding, Resuming
 
 
 def restored(source: Any, step: int | None = None) -> Restored:
@@ -33,7 +33,7 @@ def restored(source: Any, step: int | None = None) -> Restored:
     return load(str(source), step)
 
 
-async def examined(asked: "Resuming", saved: Restored, claims: Claims | None) -> Preflight:
+async def examined(asked: "Deciding[Any]", saved: Restored, claims: Claims | None) -> Preflight:
     """The preflight of a resume, with what the host knows of the run."""
     snapshot = await asked.setup.registry.everything()
     found = examine(
@@ -44,6 +44,7 @@ async def examined(asked: "Resuming", saved: Restored, claims: Claims | None) ->
         hooking.listed(asked.setup.hooks),
         asked.agent.name,
         asked.decided,
+        asked.setup.ambiguity,
     )
     if claims is not None and not asked.is_over(saved.run):
         _known(saved, claims, found, asked.decided)
@@ -70,7 +71,7 @@ async def go(asked: "Resuming", trace: str | None, journal: Journal | None, emit
     standing = found.standing(asked.decided.accept)
     if standing:
         raise ResumeRefused(standing[0].subject, standing[0].code, "; ".join(f.detail for f in standing))
-    _all_known(asked, saved)
+    all_known(asked, saved)
     if claims is None:
         return await _continued(asked, saved, claims, trace, journal, emit)
     try:
@@ -87,7 +88,7 @@ async def go(asked: "Resuming", trace: str | None, journal: Journal | None, emit
         claims.release(holder)
 
 
-def _all_known(asked: "Resuming", saved: Restored) -> None:
+def all_known(asked: "Deciding[Any]", saved: Restored) -> None:
     """Raises RequestError for a decision on what is not open, before anything runs."""
     if asked.decided.calls() and isinstance(saved.run.data.phase, Advancing) and saved.run.data.phase.turn.heard:
         saved.run.next()  # the turn is taken over, so that its calls can be decided about
@@ -127,7 +128,7 @@ async def _continued(
         await decide(leg, asked)
         await driving.announce(leg)
 
-    return await driving._journaled(asked, run, run_id, trace, journal, emit, link, begin)
+    return await performing.journaled(asked, run, run_id, trace, journal, emit, link, begin)
 
 
 async def _replayed(asked: "Resuming", saved: Restored, emit: Emit | None) -> RunResult:
@@ -138,18 +139,17 @@ async def _replayed(asked: "Resuming", saved: Restored, emit: Emit | None) -> Ru
     value = getattr(effect, "value", None)
     output = getattr(effect, "output", "") if value is None else value
     ended = ending.Ending("completed", None, None, output, forgotten)
-    return driving._result(asked, leg, ended, saved.path, None)
+    return performing.result(asked, leg, ended, saved.path, None)
 
 
-async def decide(leg: Leg, asked: "Resuming") -> None:
+async def decide(leg: Leg, asked: "Deciding[Any]") -> None:
     """Tell the run what was decided, and write down who did."""
     decided, run, recorder = asked.decided, leg.run, leg.recorder
     why = decided.why.get
     if asked.taken is not None:
         recorder.decision("take over", str(Owned(asked.taken)), None, decided.take_over)
     if isinstance(run.data.phase, Awaiting):
-        recorder.decision("rollback", "model", None, None)
-        leg.tell(Rollback())
+        await reconciling.model(leg, asked)
         return
     if isinstance(run.data.phase, Resolving):
         _resolve(leg, asked)
@@ -168,18 +168,14 @@ async def decide(leg: Leg, asked: "Resuming") -> None:
     for call, value in decided.answer.items():
         recorder.decision("answer", call, value, why(call))
         leg.tell(Answer(_internal(run, call), value))
-    for call, (how, value) in decided.reconcile.items():
-        recorder.decision("reconcile", call, {"how": how, "value": value}, why(call))
-        if not _reconcile(leg, _internal(run, call), how, value):
-            return
-    await _retry_harmless(leg, asked)
+    await reconciling.calls(leg, asked)
 
 
 def _internal(run: AgentRun, call: str) -> str:
     return run.slot(call).call.internal_id
 
 
-def _resolve(leg: Leg, asked: "Resuming") -> None:
+def _resolve(leg: Leg, asked: "Deciding[Any]") -> None:
     decided = asked.decided
     resolution = decided.resolve
     if resolution is None and decided.deny:
@@ -188,31 +184,3 @@ def _resolve(leg: Leg, asked: "Resuming") -> None:
     if resolution is not None:
         leg.recorder.decision("resolve", None, list(resolution), None)
         leg.tell(Resolve(*resolution))
-
-
-def _reconcile(leg: Leg, internal: str, how: str, value: Any) -> bool:
-    """False when the run ends with it."""
-    if how == "retry":
-        leg.tell(Again(internal))
-    elif how == "result":
-        leg.tell(Answer(internal, value))
-    elif how == "failure":
-        leg.tell(Answer(internal, str(value), "error", "other"))
-    elif how == "abort":
-        leg.tell(Stop("given up by the operator"))
-        return False
-    elif how != "leave":
-        raise RequestError(how, "is none of retry, result, failure, abort, leave")
-    return True
-
-
-async def _retry_harmless(leg: Leg, asked: "Resuming") -> None:
-    """Calls that may have run and whose tools say that running them again is without harm run again."""
-    begun = [slot for slot in leg.run.slots if slot.status == "started"]
-    tools = (await leg.tools()).tools if begun else {}
-    for slot in begun:
-        tool = tools.get(slot.call.name)
-        left = slot.call.internal_id in asked.decided.reconcile or slot.call.call_id in asked.decided.reconcile
-        if tool is not None and tool.spec.idempotency == "supported" and not left:
-            leg.recorder.decision("reconcile", slot.call.call_id, {"how": "retry"}, "the tool is idempotent")
-            leg.tell(Again(slot.call.internal_id))

@@ -52,9 +52,9 @@ async def came(tool: AnyTool, arguments: Any, context: ToolContext) -> Came:
         return Came(sound(str(error)), "error", error.kind)
     except TimeoutError as error:
         words = str(error) or f"no answer within {tool.timeout} s; it may still happen"
-        return Came(words, "error", "timeout")
+        return Came(words, "error", "timeout", definite=False)
     except Exception as error:
         kind: ErrorKind = next((kind for known, kind in _KINDS if isinstance(error, known)), "other")
-        return Came(sound(f"{type(error).__name__}: {error}"), "error", kind)
+        return Came(sound(f"{type(error).__name__}: {error}"), "error", kind, definite=False)
     finally:
         current.reset(mark)

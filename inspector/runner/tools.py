@@ -11,7 +11,7 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Generic, Literal, NoReturn, ParamSpec, Protocol, TypeVar, overload
 
@@ -27,6 +27,7 @@ from inspector.runner.threads import in_thread
 P = ParamSpec("P")
 R = TypeVar("R")
 Idempotency = Literal["supported", "unsupported", "unknown"]
+Failure = Literal["definite", "unknown"]
 Approval = bool | Callable[[ToRun], bool | Awaitable[bool]]
 
 
@@ -67,6 +68,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     conversation: str | None
     scratch: dict[str, Any]
+    metadata: Mapping[str, Value] = {}
+    """What the run and its thread were given to know."""
 
     def ask(self, question: Value) -> NoReturn:
         """Leave the call open until somebody answers; the answer is its result."""
@@ -80,6 +83,8 @@ class Came(msgspec.Struct, frozen=True):
     outcome: Outcome = "success"
     kind: ErrorKind | None = None
     parts: tuple[Text | Json | Media, ...] = ()
+    definite: bool = True
+    """Whether it is sure that nothing else came of it."""
 
 
 class AnyTool(Protocol):
@@ -109,8 +114,10 @@ class FunctionTool(Generic[P, R]):
         needs_approval: Approval,
         timeout: float | None,
         thread: bool,
+        failure: Failure,
     ) -> None:
         self.function, self.needs_approval, self.timeout, self.thread = function, needs_approval, timeout, thread
+        self.failure = failure
         self.__name__ = name or function.__name__
         if not _NAME.fullmatch(self.__name__):
             raise TypeError(f"{self.__name__!r} cannot be a tool's name: give another with name=")
@@ -218,12 +225,14 @@ def tool(
     needs_approval: Approval = False,
     timeout: float | None = None,
     thread: bool = True,
+    failure: Failure = "unknown",
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 def tool(function: Any = None, /, **options: Any) -> Any:
     """Make a function a tool. `idempotency` says whether running a call again is without harm;
     `needs_approval` (or a predicate of the call) lets somebody decide first; `timeout` is in seconds;
-    `thread=False` runs a function that does not block in the event loop. Raises TypeError for parameters
-    that no schema can describe."""
+    `thread=False` runs a function that does not block in the event loop; `failure="definite"` says that an
+    exception of the function means that nothing was done. Raises TypeError for parameters that no schema can
+    describe."""
     settings = {
         "name": None,
         "description": None,
@@ -231,6 +240,7 @@ def tool(function: Any = None, /, **options: Any) -> Any:
         "needs_approval": False,
         "timeout": None,
         "thread": True,
+        "failure": "unknown",
     } | options
     if function is None:
         return lambda given: FunctionTool(given, **settings)

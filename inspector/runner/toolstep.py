@@ -128,7 +128,20 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
         leg.recorder.operation(operation, "failed", error=RunError(type="input", message="asks"), event=held)
         leg.run.send(held)
         return Ran(call)
+    if _may_have_happened(leg, came, planned.tool):
+        error = RunError(type=came.kind, message=str(came.value))
+        leg.recorder.operation(operation, "ambiguous", durable=True, error=error)
+        leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="ambiguous")
+        return Ran(call)
     return await _finish(leg, call, arguments, came, operation)
+
+
+def _may_have_happened(leg: Leg, came: Came, tool: AnyTool | None) -> bool:
+    """Whether a failure leaves open what came of the call, so that somebody must look: in a durable run, where
+    neither the error nor the tool says that nothing was done, and doing it again is not without harm."""
+    if not leg.durable or came.definite or tool is None or leg.setup.ambiguity.raised == "failed":
+        return False
+    return tool.spec.idempotency != "supported" and getattr(tool, "failure", "unknown") != "definite"
 
 
 async def _came(leg: Leg, call: ToRun, tool: AnyTool | None, arguments: Value) -> Came:
@@ -144,6 +157,7 @@ async def _came(leg: Leg, call: ToRun, tool: AnyTool | None, arguments: Value) -
         attempt=call.attempt,
         conversation=leg.data.conversation,
         scratch=leg.data.scratch,
+        metadata=leg.setup.metadata,
     )
     with leg.setup.telemetry.span("tool", call.name, leg=leg, call=call, arguments=arguments) as span:
         came = await toolrun.came(tool, arguments, context)

@@ -51,6 +51,7 @@ def begin(data: RunData, event: Begin) -> None:
         executable = tuple(tool.name for tool in tools if tool.name != event.output_tool)
         allowed = _allowed(event.choice, executable, event.output_tool)
     data.turn += 1
+    data.tries += 1
     data.foreign = None
     data.advertised = Advertised(data.turn, tools, allowed, event.choice)
     if event.output_tool is not None:
@@ -110,6 +111,7 @@ def absorb(data: RunData, event: Turn) -> None:
         data.usage -= told or Usage()
     data.calls.append(call)
     data.usage += call.usage or Usage()
+    data.tries = 0
     parts = _named(data.turn, turn.content)
     held = Held(parts, parts, turn.message_id, streamed=event.streamed, finish_reason=turn.finish_reason)
     scan(data, held, 0)

@@ -18,7 +18,7 @@ from inspector.formats.states import Known, States
 from inspector.formats.tracelines import KIND, TraceLines
 from inspector.formats.traceops import operations, overlaid
 from inspector.model.changes import Change
-from inspector.model.records import FORMAT, RECORDS, Checkpoint, End, Header, Operation, StepRecord
+from inspector.model.records import FORMAT, RECORDS, Attempt, Checkpoint, End, Header, Operation, Program, StepRecord
 from inspector.model.run import Definition, Resume, Run, SourceInfo, State
 from inspector.model.source import RunSet
 from inspector.model.text import one_line
@@ -65,7 +65,7 @@ class TraceRun(TraceLines):
 
     def run(self) -> Run:
         header, (steps, end) = self.header(), self._ending()
-        alive = end is None and self._lives()
+        alive = end is None and self.lives()
         return Run(
             id=header.id or None,
             name=header.name,
@@ -82,8 +82,16 @@ class TraceRun(TraceLines):
             usage=end.usage if end else None,
         )
 
-    def _lives(self) -> bool:
-        return lives(self.header().program, self.header().started)
+    def writer(self) -> tuple[Program | None, str | None]:
+        """The process that wrote last, and since when."""
+        attempt = self.record(self.attempts[-1], Attempt) if self.attempts else None
+        if attempt is not None:
+            return attempt.program, attempt.at
+        return self.header().program, self.header().started
+
+    def lives(self) -> bool:
+        """Whether that process is still there."""
+        return lives(*self.writer())
 
     def _ending(self) -> tuple[int, End | None]:
         """How many steps there are and how the run ended, as far as it is known."""
@@ -94,6 +102,8 @@ class TraceRun(TraceLines):
         place = self.ends[-1] if self.ends else -1
         if self.starts and place < self.starts[-1]:
             place = -1  # steps follow it: it is not the end
+        if self.attempts and place < self.attempts[-1]:
+            place = -1  # somebody went on behind it
         if self._ended[0] != place:
             self._ended = place, self.record(place, End) if place >= 0 else None
         return len(self.starts), self._ended[1]
@@ -111,6 +121,10 @@ class TraceRun(TraceLines):
         return int(seqs[-1]) if seqs else 0, end
 
     def definition(self) -> Definition:
+        for offset in reversed(self.attempts):
+            attempt = self.record(offset, Attempt)
+            if attempt is not None and attempt.definition is not None:
+                return attempt.definition
         return self.header().definition
 
     def resume(self) -> Resume:
@@ -135,7 +149,7 @@ class TraceRun(TraceLines):
         end = self._ending()[1]
         if end is not None and end.status == "completed":
             return state
-        return overlaid(state, self._operations(), self.header().program, end is None and self._lives())
+        return overlaid(state, self._operations(), self.writer()[0], end is None and self.lives())
 
     def _operations(self) -> Sequence[Operation]:
         """What the operations recorded since the last checkpoint say."""

@@ -3,29 +3,33 @@
 import asyncio
 import contextlib
 import os
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from inspector.diff import Side, compare
 from inspector.errors import UsageError
 from inspector.model.run import Definition, Run, SourceInfo
+from inspector.model.stored import Stored
 from inspector.model.values import Value, to_json
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
+from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.claims import Claims
-from inspector.runner.driving import Resuming
+from inspector.runner.driving import Deciding, Resuming
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.places import default_trace, new_id
 from inspector.runner.preflight import ACCEPTABLE, Finding, Preflight, Work
 from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
+from inspector.store import open_store
 
 NAME = "agent"
+Asked = TypeVar("Asked", bound=Deciding[Any])
 
 
 def drives(source: SourceInfo, run: Run) -> bool:
@@ -40,6 +44,9 @@ def _agent(app: App) -> Agent:
 
 
 def _saved(job: Job) -> Restored:
+    source = job.source
+    if isinstance(source, Stored):
+        return _stored.saved(job, source)
     path = job.path if os.path.isfile(job.path) else job.source.source.path
     if job.path == "-" or not os.path.isfile(path):
         raise UsageError(job.path, "a run is resumed from its own file")
@@ -47,7 +54,11 @@ def _saved(job: Job) -> Restored:
 
 
 def _asked(job: Job, saved: Restored) -> Resuming:
-    asked = _agent(job.app).resume(saved)  # type: ignore[arg-type]
+    return decide(job, _agent(job.app).resume(saved))
+
+
+def decide(job: Job, asked: Asked) -> Asked:
+    """Tell a run that goes on what was decided."""
     decisions = job.decisions
     asked.approve(*decisions.approve).accept(*decisions.accept)
     asked.because(decisions.why, take_over=decisions.take_over)
@@ -75,6 +86,8 @@ def plan(job: Job) -> Plan:
         refusals = (Refusal(code="terminal", subject=job.path, detail=detail),) if saved.format == "rig" else ()
         return Plan(resumable=not refusals, driver=NAME, step=job.step, refusals=refusals, diff=diff)
     found = asyncio.run(_examined(agent, asked, saved))
+    if isinstance(job.source, Stored):
+        found.findings += _stored.findings(job, job.source, saved, today)
     refused = [item for item in found.findings if item.refusal]
     accepted = [item for item in refused if item.code in ACCEPTABLE and item.code in job.decisions.accept]
     warned = [item for item in found.findings if not item.refusal]
@@ -110,7 +123,7 @@ async def _examined(agent: Agent, asked: Resuming, saved: Restored) -> Preflight
     async with contextlib.AsyncExitStack() as stack:
         if agent.setup.registry.sources:
             await stack.enter_async_context(agent)
-        return await resuming.examined(asked, saved, Claims())
+        return await resuming.examined(asked, saved, Claims() if saved.path is not None else None)
 
 
 def _planned(work: Work) -> Planned:
@@ -146,10 +159,15 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     over = asked.is_over(saved.run)
     if plan.needs and not (plan.runs or plan.runs_again or job.decisions.calls()):
         # Nothing would run: it stays as it is, and no new run is made of it.
-        return Ended(run=saved.id, status="suspended", reason=_reason(plan), trace=job.path)
+        key = job.source.stored.key if isinstance(job.source, Stored) else saved.id
+        return Ended(run=key, status="suspended", reason=_reason(plan), trace=job.path)
+    if isinstance(job.source, Stored) and job.at_last:
+        return _ended_as(_stored.resume(job, job.source, plan, decide, emit), emit)
     asked.observe(emit).control(job.control)
     try:
-        result = in_loop(asked.run(trace=job.trace, hear=job.hear), job.control)
+        # Behind a store, what goes on from an earlier step is a run of its own, with a trace.
+        apart = isinstance(job.source, Stored) and job.trace is None
+        result = in_loop(asked.run(trace=default_trace(new_id()) if apart else job.trace, hear=job.hear), job.control)
     except ResumeRefused as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     ended = _ended(result, emit)
@@ -169,8 +187,19 @@ def start(asked: Start, emit: Emit) -> Ended:
     prompt = asked.input if isinstance(asked.input, str) else to_json(asked.input)
     run_id = new_id()
     going = agent.prompt(prompt).id(run_id).observe(emit).control(asked.control)
-    result = in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.control)
-    return _ended(result, emit)
+    if asked.store is None:
+        return _ended(in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.control), emit)
+    store, key = open_store(asked.store), asked.key or run_id
+    try:
+        result = in_loop(going.durable(store, key).run(), asked.control)
+    finally:
+        store.close()
+    return msgspec.structs.replace(_ended(result, emit), run=key)
+
+
+def _ended_as(stored: "_stored.Ended", emit: Emit) -> Ended:
+    ended = _ended(stored.result, emit)
+    return msgspec.structs.replace(ended, run=stored.key, trace=stored.store, replayed=stored.replayed)
 
 
 def _ended(result: RunResult, emit: Emit) -> Ended:

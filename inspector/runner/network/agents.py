@@ -247,7 +247,7 @@ async def fire(driven: "Driven", firing: Firing) -> None:
         _ended(driven, firing, inside, result, started)
 
 
-def _asked(driven: "Driven", firing: Firing, agent: Agent) -> Driving:
+def _asked(driven: "Driven", firing: Firing, agent: Agent) -> Driving[RunResult]:
     inner = driven.run.held.get(firing.number)
     asked = going_on(agent, inner, driven.decided) if inner is not None else None
     if asked is not None:

@@ -14,8 +14,9 @@ from inspector.journal import Journal
 from inspector.model.records import Checkpoint, Decision, End, Header, JournalRecord, Operation, StepRecord
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.values import Value
+from inspector.process import program
 from inspector.runner.network.bodies import idempotency_key
-from inspector.runner.recorder import now, operator, program
+from inspector.runner.recorder import now, operator
 
 STEPS_BETWEEN = 256
 """The least number of steps between two checkpoints. It is more where the state has more tokens, so that checkpoints
@@ -110,4 +111,8 @@ class NetworkRecorder:
         """How the run ended; nothing follows."""
         if self.journal is not None:
             self.checkpoint(reason or status)
-            self.write(End(status=status, reason=reason, at=self.clock(), error=error, output=output), durable=True)
+            final = status == "completed"
+            self.write(
+                End(status=status, reason=reason, at=self.clock(), error=error, output=output, final=final),
+                durable=True,
+            )

@@ -1,0 +1,72 @@
+"""`runs` and `import` on a terminal or a pipe: what runs there are, and a trace taken into a store."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+import platformdirs
+
+from inspector.errors import UsageError
+from inspector.exits import complain
+from inspector.formats import open_path
+from inspector.model.run import Problem, RunRow, RunStatus
+from inspector.model.text import one_line
+from inspector.model.values import to_json
+from inspector.report.text import list_report
+from inspector.report.view import RunList
+from inspector.store import default_path, open_store
+
+STATUSES: tuple[RunStatus, ...] = ("running", "suspended", "completed", "failed", "interrupted", "cancelled", "unknown")
+
+
+def runs_command(place: str | None, *, format: str | None, status: str | None, name: str | None, json: bool) -> None:
+    """Print the runs of a place, newest last; without one, those of this user's store and traces."""
+    if status is not None and status not in STATUSES:
+        raise UsageError("--status", f"{status!r} is none of {', '.join(STATUSES)}")
+    places = [place] if place is not None else [default_path(), traces()]
+    rows: list[RunRow] = []
+    problems: list[Problem] = []
+    for at in places:
+        if place is None and not _holds(at):
+            continue
+        found = open_path(at, format)
+        rows += found.rows()
+        problems += found.problems()
+    if place is None:
+        rows.sort(key=lambda row: row.started or "")
+        if not rows:
+            complain(f"{one_line(os.path.dirname(places[0]))}: there are no runs yet")
+    shown = [row for row in rows if status in (None, row.status) and name in (None, row.name)]
+    document = RunList(runs=shown, problems=problems)
+    for problem in problems:
+        complain(f"{one_line(problem.where)}: {one_line(problem.message)}")
+    _print([to_json(document)] if json else list_report(document))
+
+
+def import_command(path: str, store: str | None, key: str | None) -> None:
+    """Take a trace of ours into a store, under its own key or another."""
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().splitlines(keepends=True)
+    except OSError as error:
+        raise UsageError(path, error.strerror or "cannot be read") from error
+    into = open_store(store)
+    try:
+        run = into.import_([line for line in lines if line.strip()], key)
+        _print([one_line(f"{run.key}  {run.kind}  {run.status}  {run.steps} steps  {into.url}")])
+    finally:
+        into.close()
+
+
+def traces() -> str:
+    """Where runs go that nobody named a place for."""
+    return os.path.join(platformdirs.user_data_dir("runinspect"), "traces")
+
+
+def _holds(place: str) -> bool:
+    return os.path.isfile(place) or (os.path.isdir(place) and bool(os.listdir(place)))
+
+
+def _print(lines: Sequence[str] | Iterator[str]) -> None:
+    for line in lines:
+        sys.stdout.write(line + "\n")

@@ -1,0 +1,181 @@
+"""A durable run as a store keeps it: a row beside its journal. What a store writes and a reader shows.
+
+Times are whole milliseconds since 1970, as claims are compared by them.
+"""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import msgspec
+
+from inspector.model.records import Operation, Program
+from inspector.model.run import Record, RunKind, RunLink, RunRow, RunStatus
+from inspector.model.text import one_line
+
+Mode = Literal["continue", "recovery"]
+
+APPLICATION = 0x72756E69
+"""What tells a SQLite file that is a store of ours: its `application_id` ("runi")."""
+
+
+class Claim(Record, frozen=True, kw_only=True):
+    """The right of one process to drive a run, until `expires` unless it is renewed. `born` tells the process
+    from a later one of the same number; `step` is the step that it drives first."""
+
+    token: str
+    step: int
+    taken: int
+    renewed: int
+    expires: int
+    program: Program
+    born: str = ""
+
+    def live(self, now: int) -> bool:
+        """Whether it still holds: at its last millisecond it does not."""
+        return self.expires > now
+
+    def who(self) -> str:
+        """Who holds it, and since when."""
+        holder = self.program
+        return one_line(f"process {holder.pid} on {holder.host} since {moment(self.taken)}")
+
+
+class StoredRun(Record, frozen=True, kw_only=True):
+    """A run's row. `size` is the length of its journal in bytes; `revision` counts the changes; `attempt` the
+    claims that recovered it, the first process being the first; `final`: it can never go on; `sink`: its
+    events are to be delivered."""
+
+    key: str
+    id: str
+    kind: RunKind
+    name: str | None = None
+    thread: str | None = None
+    turn: str | None = None
+    digest: str | None = None
+    status: RunStatus
+    reason: str | None = None
+    revision: int = 0
+    attempt: int = 1
+    parent: RunLink | None = None
+    created: int
+    updated: int
+    ended: int | None = None
+    steps: int = 0
+    size: int = 0
+    final: bool = False
+    acknowledged: bool = False
+    handed: bool = True
+    """Given back at a boundary, or never claimed: it may be continued without being recovered."""
+    sink: bool = False
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    claim: Claim | None = None
+
+    def owner(self, now: int) -> Claim | None:
+        """Who drives it now."""
+        return self.claim if self.claim is not None and self.claim.live(now) else None
+
+    def standing(self, now: int) -> tuple[RunStatus, str | None]:
+        """Its status and reason as of now: a run whose holder let the lease pass was interrupted."""
+        if self.final:
+            return self.status, self.reason
+        if self.claim is not None:
+            return ("running", None) if self.claim.live(now) else ("interrupted", "lease_expired")
+        return ("interrupted", "not_started") if self.status == "running" else (self.status, self.reason)
+
+
+class Event(Record, frozen=True, kw_only=True):
+    """An event of the outbox. `id` is the same whenever it is delivered; `digest` SHA-256 of the payload."""
+
+    id: str
+    number: int
+    kind: str
+    payload: str
+    digest: str
+    delivered: int | None = None
+
+
+class OperationRow(Record, frozen=True, kw_only=True):
+    """Where an operation stands: its last record, and whether somebody `resolved` what may have happened."""
+
+    operation: Operation
+    started: int | None = None
+    updated: int
+
+
+COLUMNS = (
+    *("key", "id", "kind", "name", "thread", "turn", "digest", "status", "reason", "revision", "attempt"),
+    *("parent_run", "parent_step", "created", "updated", "ended", "steps", "size", "final", "acknowledged"),
+    *("handed", "sink", "metadata", "token", "step", "taken", "renewed", "expires", "program", "born"),
+)
+"""What a table of runs holds of a StoredRun: the fields of its claim and of its parent beside its own."""
+_CLAIM = ("token", "step", "taken", "renewed", "expires", "program", "born")
+
+
+def from_columns(values: Sequence[Any]) -> StoredRun:
+    """The row that the values of COLUMNS are. Raises ValueError (also as msgspec's ValidationError)."""
+    told = dict(zip(COLUMNS, values, strict=True))
+    claim: dict[str, Any] | None = {name: told.pop(name) for name in _CLAIM}
+    parent, step = told.pop("parent_run"), told.pop("parent_step")
+    assert claim is not None
+    if claim["token"] is None:
+        claim = None
+    else:
+        claim["program"] = msgspec.json.decode(claim["program"])
+    told |= {name: bool(told[name]) for name in ("final", "acknowledged", "handed", "sink")}
+    told |= {
+        "metadata": msgspec.json.decode(told["metadata"]),
+        "parent": None if parent is None else {"run": parent, "step": step},
+        "claim": claim,
+    }
+    return msgspec.convert(told, StoredRun)
+
+
+def row(run: StoredRun, now: int) -> RunRow:
+    """The line of a list of runs."""
+    status, reason = run.standing(now)
+    owner = run.owner(now)
+    return RunRow(
+        id=run.key,
+        name=run.name,
+        kind=run.kind,
+        status=status,
+        reason=reason,
+        steps=run.steps,
+        started=moment(run.created),
+        updated=moment(run.updated),
+        holder=None if owner is None else one_line(f"{owner.program.host}:{owner.program.pid}"),
+        parent=run.parent,
+    )
+
+
+def store_path(place: str) -> str:
+    """The file that a place is: a path, or a URL like `sqlite:///runs.db`. Raises ValueError for another URL."""
+    scheme, sign, rest = place.partition("://")
+    if not sign or os.path.lexists(place):
+        return place
+    if scheme != "sqlite":
+        raise ValueError(f"no store is known by {scheme}://; there is sqlite:///FILE, or just the file's path")
+    return rest[1:] if rest.startswith("/") else rest
+
+
+def moment(ms: int) -> str:
+    """A time as RFC 3339."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, OSError, ValueError):
+        return str(ms)
+
+
+@runtime_checkable
+class Stored(Protocol):
+    """What the source of a run in a store offers besides: its row as it was read, and its journal."""
+
+    stored: StoredRun
+
+    def lives(self) -> bool:
+        """Whether somebody drives it, as far as is known."""
+
+    def journal(self) -> bytes:
+        """All its lines."""

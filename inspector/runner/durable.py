@@ -1,0 +1,191 @@
+"""Agent runs of a store that go on there in another process.
+
+What is looked at before a run goes on is looked at without a claim, and a refusal changes nothing. The claim is for
+the revision that was looked at: if somebody was quicker, everything is looked at again.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from inspector.errors import StoreError, UnreadableError, UsageError
+from inspector.journal import ClaimedJournal, Journal, RunStore
+from inspector.model.records import End, Operation
+from inspector.model.run import Definition
+from inspector.model.stored import Claim, StoredRun, moment
+from inspector.model.values import Value
+from inspector.runner import driving, frozen, performing, restore, resuming
+from inspector.runner.driving import Deciding
+from inspector.runner.errors import ResumeRefused, RunnerError
+from inspector.runner.leg import Emit, Leg
+from inspector.runner.outbox import Outbox, Sink
+from inspector.runner.outcomes import ExistingOwner, Outcome, Started, TerminalReplay
+from inspector.runner.preflight import Finding, Preflight
+from inspector.runner.restore import Restored
+from inspector.runner.result import RunResult
+
+if TYPE_CHECKING:
+    from inspector.runner.agent import Agent
+
+TRIES = 5
+"""How often a run is looked at again when somebody else was quicker."""
+
+
+async def resumed(
+    asked: Deciding[Any], store: RunStore, key: str, sink: Sink | None, emit: Emit | None
+) -> Outcome[RunResult]:
+    """Have a run go on. Raises ResumeRefused before anything is changed, and StoreError."""
+    for _ in range(TRIES):
+        row = store.read(key)
+        if row.final:
+            return TerminalReplay(key=key, result=await replayed(asked, store, row, sink))
+        owner = store.owner(row)
+        by_force = "owned" in asked.decided.accept or asked.decided.take_over is not None
+        if owner is not None and not by_force:
+            return existing(row, owner)
+        saved = saved_run(store.url, key, store.journal(key))
+        found, definition = await examined(asked, saved)
+        standing = found.standing(asked.decided.accept)
+        if standing:
+            raise ResumeRefused(standing[0].subject, standing[0].code, "; ".join(f.detail for f in standing))
+        resuming.all_known(asked, saved)
+        try:
+            journal = store.take(row, by_force=owner is not None, definition=definition)
+        except StoreError as error:
+            if error.code not in ("claim_active", "revision_conflict", "step_conflict", "run_final"):
+                raise
+            continue
+        return await _started(asked, store, key, saved, journal, owner, sink, emit)
+    raise StoreError(key, "revision_conflict", "others change the run all the time: try again")
+
+
+def existing(row: StoredRun, owner: Claim) -> ExistingOwner:
+    """Who drives a run."""
+    ahead = owner.renewed - row.updated
+    return ExistingOwner(
+        key=row.key,
+        host=owner.program.host,
+        pid=owner.program.pid,
+        user=owner.program.user,
+        since=moment(owner.taken),
+        expires=moment(owner.expires),
+        renewed=moment(owner.renewed),
+        attempt=row.attempt,
+        note=None if ahead >= 0 else "the clock was set back since",
+    )
+
+
+def saved_run(url: str, key: str, lines: list[bytes]) -> Restored:
+    """The run that a journal of a store is. Raises UnreadableError, and ResumeRefused."""
+    try:
+        return restore.read_trace(f"{url}: {key}", b"".join(lines), None)
+    except (ResumeRefused, UnreadableError):
+        raise
+    except (RunnerError, ValueError, KeyError, TypeError, IndexError, RecursionError, msgspec.MsgspecError) as error:
+        raise UnreadableError(f"{url}: {key}", f"is damaged: {error}") from error
+
+
+async def examined(asked: Deciding[Any], saved: Restored) -> tuple[Preflight, Definition | None]:
+    """What a preflight finds, and the code of today where it is another."""
+    found = await resuming.examined(asked, saved, None)
+    today = await asked.today()
+    differs = frozen.mismatch(saved.definition, today)
+    if differs is None:
+        return found, None
+    found.findings.append(Finding("definition_changed", saved.name or saved.id, differs))
+    return found, today
+
+
+async def _started(
+    asked: Deciding[Any],
+    store: RunStore,
+    key: str,
+    saved: Restored,
+    journal: ClaimedJournal,
+    taken: Claim | None,
+    sink: Sink | None,
+    emit: Emit | None,
+) -> Started[RunResult]:
+    run, row = saved.run, journal.run
+    assert row is not None
+    try:
+        await asked._definition(run)
+        asked.setup = msgspec.structs.replace(asked.setup, metadata={**asked.setup.metadata, **row.metadata})
+
+        async def begin(leg: Leg) -> None:
+            leg.durable = True
+            leg.open = _ambiguous(store, key)
+            leg.recorder.after(saved.step)
+            leg.recorder.begin()
+            configured = asked.configured()
+            if configured is not None:
+                leg.tell(configured)
+            if taken is not None:
+                leg.recorder.decision("take over", taken.who(), None, asked.decided.take_over)
+            await resuming.decide(leg, asked)
+            await driving.announce(leg)
+
+        async with Outbox(journal, sink):
+            result = await performing.journaled(asked, run, saved.id, None, journal, emit, None, begin, goes_on=True)
+        return Started(key=key, attempt=row.attempt, result=msgspec.structs.replace(result, trace=store.url))
+    finally:
+        journal.close()
+
+
+def _ambiguous(store: RunStore, key: str) -> dict[str, Operation]:
+    """What may have happened, by the run's own id of the call; the model's as ""."""
+    found = [row.operation for row in store.operations(key) if row.operation.status == "ambiguous"]
+    return {item.internal_call_id or "": item for item in found if item.kind in ("model", "tool")}
+
+
+async def replayed(asked: Deciding[Any], store: RunStore, row: StoredRun, sink: Sink | None) -> RunResult:
+    """What a finished run came to, from its journal; what its events are still owed is done."""
+    lines = store.journal(row.key)
+    saved = saved_run(store.url, row.key, lines)
+    end = _end(lines)
+    if not row.acknowledged:
+        await Outbox(store.over(row), sink).finish()
+    return RunResult(
+        status=row.status,
+        reason=row.reason,
+        output=performing.typed(asked.agent.output_type, end.output if end is not None else None),
+        pending=[],
+        run=saved.run,
+        run_id=row.id,
+        trace=store.url,
+        error=end.error if end is not None else None,
+    )
+
+
+def _end(lines: list[bytes]) -> End | None:
+    """The record that a journal ends with."""
+    last = lines[-1] if lines else b""
+    return msgspec.convert(restore.decode(last.decode()), End) if last.startswith(b'{"record":"end"') else None
+
+
+class DurableResuming(Deciding[Outcome[RunResult]]):
+    """A run of a store that goes on there. `.run()` is an outcome: it started, somebody else drives it, or it is
+    over and its result is given again. Raises ResumeRefused, and nothing is changed, when the run does not fit the
+    code any more; with `.accept("definition_changed")` it goes on with the code of today, and with
+    `.accept("owned")` the claim of somebody who holds it is taken over."""
+
+    def __init__(self, agent: "Agent", store: RunStore, key: str) -> None:
+        super().__init__(agent)
+        self._store, self._key = store, key
+        self._sink: Sink | None = None
+
+    def sink(self, sink: Sink) -> Self:
+        """What takes the run's events, if it was begun with one."""
+        self._sink = sink
+        return self
+
+    def metadata(self, values: Mapping[str, Value]) -> Self:
+        """What tools are to know besides; what the run was begun with counts more."""
+        self.setup = msgspec.structs.replace(self.setup, metadata=dict(values))
+        return self
+
+    async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> Outcome[RunResult]:
+        if trace is not None or journal is not None:
+            raise UsageError(self._key, "a durable run has its journal in the store, and no other one")
+        return await self._opened(lambda: resumed(self, self._store, self._key, self._sink, emit))

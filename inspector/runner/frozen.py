@@ -1,0 +1,73 @@
+"""What the code of a run is, written down when it begins, and held against the code that goes on with it.
+
+Credentials are masked at the places that the agent names, and wherever their own shape gives them away, before the
+digest is made: they are no part of what the code is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from inspector.diff import Side, compare
+from inspector.model import redact
+from inspector.model.digest import digest
+from inspector.model.run import Definition
+from inspector.model.values import Value
+
+NAMED = 12
+"""Differences that are named; more are counted."""
+
+
+def frozen(definition: Definition, settings: Mapping[str, Value], credentials: Sequence[str]) -> Definition:
+    """A definition with its settings, without credentials. `credentials` are JSON pointers into the settings
+    (`/params/extra_headers/Authorization`)."""
+    kept: Any = redact.redacted(dict(settings))
+    for pointer in credentials:
+        _mask(kept, [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]])
+    parts = {
+        "tools": [tool.digest for tool in definition.tools or ()],
+        "hooks": [[hook.event, hook.name] for hook in definition.hooks or ()],
+        "model": definition.model,
+        "settings": kept,
+    }
+    return msgspec.structs.replace(definition, settings=kept, digest=digest(parts))
+
+
+def _mask(value: Value, path: Sequence[str]) -> None:
+    for part in path[:-1]:
+        value = value.get(part) if isinstance(value, dict) else None
+    if isinstance(value, dict) and path and path[-1] in value:
+        value[path[-1]] = redact.mark("credential")
+
+
+def mismatch(recorded: Definition | None, today: Definition) -> str | None:
+    """How the code of today differs from what a run was made with, by name; None where it does not."""
+    if recorded is None or recorded.digest is None or recorded.digest == today.digest:
+        return None
+    named = list(_named(recorded, today)) or [f"its digest is {today.digest}, and was {recorded.digest}"]
+    more = f", and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    return ", ".join(named[:NAMED]) + more
+
+
+def _named(recorded: Definition, today: Definition) -> Iterator[str]:
+    diff = compare(Side(definition=recorded), Side(definition=today))
+    for tool in diff.tools.changed:
+        yield f"tool {tool.name} changed ({', '.join(change.path for change in tool.changes)})"
+    graph = diff.graph
+    yield from (f"node {node.id} changed ({', '.join(c.path for c in node.changes)})" for node in graph.changed_nodes)
+    for what, added, removed in (
+        ("tool", diff.tools.added, diff.tools.removed),
+        ("hook", diff.hooks.added, diff.hooks.removed),
+        ("node", graph.added_nodes, graph.removed_nodes),
+        ("edge", graph.added_edges, graph.removed_edges),
+    ):
+        yield from (f"{what} {name} is new" for name in added)
+        yield from (f"{what} {name} is gone" for name in removed)
+    if diff.hooks.reordered:
+        yield "the hooks run in another order"
+    if [tool.name for tool in recorded.tools or ()] != [tool.name for tool in today.tools or ()] and not diff.tools:
+        yield "the tools stand in another order"
+    if recorded.model != today.model:
+        yield f"the model is {today.model}, and was {recorded.model}"
+    yield from (f"settings.{change.path} changed" for change in diff.settings)

@@ -1,0 +1,104 @@
+"""Telling others what happens in a durable run: its events go from the store to a sink, each at least once.
+
+An event has its id and its text from the write that made it; it is never made again. A sink that drops an id which
+it has taken in before sees each once.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from inspector.errors import StoreError
+from inspector.journal import ClaimedJournal
+
+Sink = Callable[[str, Mapping[str, Any]], Awaitable[None] | None]
+"""Takes an event's id and what it says; when it returns, the event counts as delivered."""
+
+
+class JsonLines:
+    """A sink that appends events to a file, each once: a line with its `id`, flushed to the disk."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._known: set[str] | None = None
+
+    def __call__(self, event_id: str, event: Mapping[str, Any]) -> None:
+        """Append an event, unless it is there. Raises OSError."""
+        with open(self.path, "ab+") as file:
+            if self._known is None:
+                self._known = _ids(file.fileno())
+            if event_id in self._known:
+                return
+            end = file.seek(0, os.SEEK_END)
+            if end and os.pread(file.fileno(), 1, end - 1) != b"\n":
+                file.write(b"\n")  # a line that was cut short is none
+            file.write(json.dumps({"id": event_id, **event}).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._known.add(event_id)
+
+
+def _ids(fd: int) -> set[str]:
+    found = set()
+    for line in os.pread(fd, os.fstat(fd).st_size, 0).split(b"\n"):
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            found.add(json.loads(line)["id"])
+    return found
+
+
+class Outbox:
+    """Delivers the events of a run while it is driven, and what is left of them at its end. What a sink does not
+    take stays pending for the next time."""
+
+    def __init__(self, journal: ClaimedJournal, sink: Sink | None) -> None:
+        self.journal, self.sink = journal, sink
+        self.left = 0
+        """How many events are pending at the end."""
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        if self.sink is not None:
+            self.journal.wrote = self._wake.set
+            self._task = asyncio.ensure_future(self._follow())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if kind is None:
+            await self.finish()
+
+    async def finish(self) -> None:
+        """Deliver what is left, and acknowledge the end of the run when nothing is."""
+        with contextlib.suppress(StoreError):  # the run's end is written: the rest can be done by whoever asks next
+            if self.sink is not None:
+                await self._deliver()
+            self.left = len(self.journal.pending())
+            self.journal.acknowledge()
+
+    async def _follow(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self._deliver()
+
+    async def _deliver(self) -> None:
+        assert self.sink is not None
+        for event in self.journal.pending():
+            try:
+                taken = self.sink(event.id, msgspec.json.decode(event.payload))
+                if taken is not None:
+                    await taken
+            except Exception:
+                return  # those behind it wait for it: events are told in their order
+            self.journal.delivered(event)

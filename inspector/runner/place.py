@@ -1,0 +1,53 @@
+"""A new run in a store."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from inspector.journal import ClaimedJournal, RunStore
+from inspector.model.values import Value
+from inspector.runner import performing
+from inspector.runner.leg import Emit, Leg
+from inspector.runner.machine import AgentRun
+from inspector.runner.outbox import Outbox, Sink
+from inspector.runner.result import RunResult
+
+if TYPE_CHECKING:
+    from inspector.runner.driving import Driving
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a new run is kept, and what is kept with it."""
+
+    store: RunStore
+    key: str
+    thread: str | None = None
+    turn: str | None = None
+    metadata: Mapping[str, Value] | None = None
+    sink: Sink | None = None
+
+    def open(self) -> ClaimedJournal:
+        """The journal of the new run. Raises StoreError."""
+        return self.store.begin(
+            self.key, thread=self.thread, turn=self.turn, metadata=self.metadata, sink=self.sink is not None
+        )
+
+
+Begin = Callable[[Leg], Awaitable[None]]
+
+
+async def begun(driving: "Driving[Any]", run: AgentRun, place: Place, emit: Emit | None, begin: Begin) -> RunResult:
+    """Drive a new run. Raises StoreError when there is a run of that key."""
+    journal = place.open()
+
+    async def first(leg: Leg) -> None:
+        leg.durable = True
+        await begin(leg)
+
+    try:
+        async with Outbox(journal, place.sink):
+            result = await performing.journaled(driving, run, run.data.id, None, journal, emit, None, first)
+        return msgspec.structs.replace(result, trace=place.store.url)
+    finally:
+        journal.close()

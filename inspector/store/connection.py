@@ -1,0 +1,122 @@
+"""A connection to the SQLite file of a store: opened, brought up to date, and each transaction a whole."""
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from inspector.errors import StoreError
+from inspector.model.stored import APPLICATION
+from inspector.store.schema import SCRIPTS, VERSION
+
+BUSY_SECONDS = 10.0
+"""How long a transaction waits for another process's."""
+
+_CODES = {
+    sqlite3.SQLITE_FULL: ("disk_full", "no space is left where the store is"),
+    sqlite3.SQLITE_READONLY: ("read_only", "the store cannot be written to"),
+    sqlite3.SQLITE_PERM: ("read_only", "the store cannot be written to"),
+    sqlite3.SQLITE_CANTOPEN: ("unavailable", "the store cannot be opened"),
+    sqlite3.SQLITE_BUSY: ("locked", f"another process kept the store locked for {BUSY_SECONDS:g} s"),
+    sqlite3.SQLITE_LOCKED: ("locked", "another process keeps the store locked"),
+    sqlite3.SQLITE_CORRUPT: ("damaged", "the store is damaged"),
+    sqlite3.SQLITE_NOTADB: ("damaged", "is no SQLite database"),
+    sqlite3.SQLITE_IOERR: ("unavailable", "the store cannot be read or written"),
+}
+
+
+class Connection:
+    """The file at `path`, made when it is not there. Raises StoreError."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._synced = True
+        with self.told():
+            self._prepare_file()
+            self._open()
+
+    def _prepare_file(self) -> None:
+        folder = os.path.dirname(os.path.abspath(self.path))
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            # Its log files get the mode that the database has.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+    def _open(self) -> None:
+        self._connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        self._pid = os.getpid()
+        try:
+            self._upgrade()
+            for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+                self._connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _upgrade(self) -> None:
+        connection = self._connection
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
+        if not ours and (version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
+            raise StoreError(self.path, "version_unsupported", "is a SQLite database, but no store of runs")
+        if version > VERSION:
+            reason = f"is a store of version {version}; this program knows {VERSION}: a newer one is needed"
+            raise StoreError(self.path, "version_unsupported", reason)
+        if version < VERSION:
+            connection.execute("PRAGMA journal_mode = WAL")
+            with self.transaction():
+                # Somebody else may have done it while this process waited.
+                version = connection.execute("PRAGMA user_version").fetchone()[0]
+                for script in SCRIPTS[version:]:
+                    for statement in script.split(";\n"):
+                        connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    @contextlib.contextmanager
+    def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """A transaction that nobody writes beside; all of it is kept, or nothing. `durable`: when it ends, it
+        and all before it would survive the loss of power. Raises StoreError."""
+        with self._lock, self.told():
+            if self._pid != os.getpid():
+                raise StoreError(self.path, "unavailable", "was opened in another process: open it in this one")
+            if durable != self._synced:
+                self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._synced = durable
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    with contextlib.suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, query: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query. Raises StoreError."""
+        with self._lock, self.told():
+            return self._connection.execute(query, parameters).fetchall()
+
+    def close(self) -> None:
+        """Closed; the log is folded into the file when nobody else has it open."""
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+
+    @contextlib.contextmanager
+    def told(self) -> Iterator[None]:
+        """What SQLite and the system say, as StoreError."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", None)
+            word, reason = _CODES.get((code or 0) & 0xFF, ("unavailable", "the store does not work"))
+            raise StoreError(self.path, word, f"{reason} ({error})") from error
+        except OSError as error:
+            word = "read_only" if isinstance(error, PermissionError) else "unavailable"
+            raise StoreError(self.path, word, error.strerror or str(error)) from error

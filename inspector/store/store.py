@@ -1,0 +1,123 @@
+"""The store as its users hold it, over a backend."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from inspector.errors import StoreError
+from inspector.model.digest import digest
+from inspector.model.run import Definition
+from inspector.model.stored import Claim, Event, OperationRow, StoredRun
+from inspector.model.values import Value
+from inspector.process import born, gone
+from inspector.store import transfer
+from inspector.store.interface import Backend, Filter
+from inspector.store.journal import LEASE_SECONDS, StoreJournal, driven_here
+from inspector.store.times import Clock
+
+
+class Store:
+    """Durable runs by their keys. `lease` is how many seconds a process that is gone without a word keeps a
+    run from others of other hosts; on its own host it is seen to be gone at once."""
+
+    def __init__(self, backend: Backend, *, lease: float = LEASE_SECONDS) -> None:
+        self.backend, self.lease = backend, lease
+        self.clock = Clock()
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self.backend.url
+
+    def begin(
+        self,
+        key: str,
+        *,
+        thread: str | None = None,
+        turn: str | None = None,
+        metadata: Mapping[str, Value] | None = None,
+        sink: bool = False,
+    ) -> StoreJournal:
+        """The journal of a new run, which is created with its first record. Raises StoreError `run_exists`."""
+        if self.backend.read(key) is not None:
+            raise StoreError(key, "run_exists", "a run of that key is in the store: resume it")
+        about: dict[str, Any] = {"thread": thread, "turn": turn, "metadata": dict(metadata) if metadata else None}
+        return StoreJournal(self.backend, key, self.clock, lease=self.lease, about=about, sink=sink)
+
+    def read(self, key: str) -> StoredRun:
+        """A run's row. Raises StoreError `run_absent`."""
+        found = self.backend.read(key)
+        if found is None:
+            raise StoreError(key, "run_absent", f"there is no such run in {self.url}")
+        return found
+
+    def runs(self, wanted: Filter | None = None) -> Sequence[StoredRun]:
+        """The rows, oldest first."""
+        return self.backend.runs(wanted or Filter())
+
+    def owner(self, run: StoredRun) -> Claim | None:
+        """Who drives a run now: None also when its process is known to be gone."""
+        owner = run.owner(self.clock())
+        return None if owner is None or abandoned(owner) else owner
+
+    def take(self, run: StoredRun, *, by_force: bool = False, definition: Definition | None = None) -> StoreJournal:
+        """Claim a run as it was read. `by_force`: also when somebody holds it. Raises StoreError."""
+        journal = StoreJournal(self.backend, run.key, self.clock, lease=self.lease)
+        over = None if run.claim is None or (self.owner(run) and not by_force) else run.claim.token
+        journal.take(run, mode="continue" if run.handed else "recovery", over=over, definition=definition)
+        return journal
+
+    def over(self, run: StoredRun) -> StoreJournal:
+        """The journal of a run that has ended for good: nothing is added, but its events can be delivered."""
+        journal = StoreJournal(self.backend, run.key, self.clock)
+        journal.over(run)
+        return journal
+
+    def journal(self, key: str) -> list[bytes]:
+        """The lines of a run's journal, with their ends."""
+        return list(self.backend.lines(key))
+
+    def operations(self, key: str) -> Sequence[OperationRow]:
+        """The operations of a run that have no end."""
+        return self.backend.operations(key, open_only=True)
+
+    def events(self, key: str) -> Sequence[Event]:
+        """The events of a run, delivered or not."""
+        return self.backend.events(key)
+
+    def delete(self, key: str) -> bool:
+        """Everything of a run is gone."""
+        return self.backend.delete(key)
+
+    def export(self, key: str) -> Iterator[bytes]:
+        """A run as the lines of a trace file: byte for byte its journal. Raises StoreError `run_absent`."""
+        self.read(key)
+        return self.backend.lines(key)
+
+    def import_(self, lines: Sequence[bytes], key: str | None = None) -> StoredRun:
+        """A run from the lines of a trace file, unclaimed. `key` where the trace names none, or another.
+        Raises StoreError `record_invalid` and `run_exists`."""
+        row, kept, operations = transfer.read(lines, key, self.clock())
+        if not self.backend.adopt(row, kept, operations):
+            raise StoreError(row.key, "run_exists", "a run of that key is in the store")
+        return self.read(row.key)
+
+    def add_once(self, session: str, commit: str, items: Sequence[str]) -> bool:
+        """Items behind a session's end, unless that commit was made before. Raises StoreError
+        `session_conflict` when it was made with other items."""
+        return self.backend.add_once(session, commit, digest({"schema": 1, "items": list(items)}), items, self.clock())
+
+    def session(self, session: str) -> Sequence[str]:
+        """The items of a session, in their order."""
+        return self.backend.session(session)
+
+    def close(self) -> None:
+        """Give back what is open."""
+        self.backend.close()
+
+
+def abandoned(claim: Claim) -> bool:
+    """Whether nobody can be driving under a claim any more, though its lease has not passed."""
+    if claim.born and claim.born == born(os.getpid()):
+        return not driven_here(claim.token)
+    return gone(claim.program, claim.born)

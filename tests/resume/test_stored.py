@@ -1,0 +1,194 @@
+"""The command on a store: run, runs, check, resume, export, import, and every exit code."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector import cli, exits
+from inspector.process import born, program
+from inspector.store import open_store
+from inspector.store.sqlite import SQLite
+from tests.store.backends import THERE, created, wanted
+
+APP = """
+from inspector import Agent, Call, ScriptedModel, tool
+
+@tool(needs_approval=True)
+async def pay(amount: int) -> str:
+    return f"paid {amount}"
+
+agent = Agent("till", ScriptedModel([Call("pay", {"amount": 5})], "done"), tools=[pay])
+"""
+
+
+class Shell:
+    """A folder, a program in it, and the command."""
+
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capture = folder, capture
+        self.app(APP)
+
+    def app(self, text: str) -> None:
+        (self.folder / "till.py").write_text(text)
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        given = [*arguments, "--app", "till.py:agent"] if arguments[0] in ("check", "resume") else [*arguments]
+        self._capture.readouterr()
+        code = exits.guarded(lambda: cli._invoke(given))
+        out, errors = self._capture.readouterr()
+        assert "Traceback" not in errors, errors
+        return code, out, errors
+
+    def json(self, *arguments: str) -> tuple[int, list[Any]]:
+        code, out, _ = self(*arguments, "--json")
+        return code, [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    for name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return Shell(tmp_path, capfd)
+
+
+def test_a_run_from_its_start_to_its_replay(shell: Shell) -> None:
+    start = ("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
+    code, events = shell.json(*start)
+    assert (code, events[-1]["run"], events[-1]["status"], events[-1]["trace"]) == (4, "r-1", "suspended", "runs.db")
+    code, _, err = shell(*start)
+    assert (code, err.count("\n"), "run_exists" in err) == (2, 1, True)
+    code, (listed,) = shell.json("runs", "runs.db")
+    assert [(row["id"], row["status"], row["reason"]) for row in listed["runs"]] == [("r-1", "suspended", "approval")]
+    code, (plan,) = shell.json("check", "runs.db", "--run", "r-1")
+    assert (code, plan["resumable"], plan["driver"], [need["call_id"] for need in plan["needs"]]) == (
+        0,
+        True,
+        "agent",
+        ["c1"],
+    )
+    before = (shell.folder / "runs.db").read_bytes()
+    code, events = shell.json("resume", "runs.db", "--run", "r-1")
+    assert (code, events[-1]["status"], (shell.folder / "runs.db").read_bytes()) == (4, "suspended", before)
+    code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1", "--plan", plan["plan"])
+    assert (code, events[-1]["status"], events[-1]["output"]) == (0, "completed", "done")
+    assert (events[-1]["replayed"], events[-1]["ran"], events[-1]["trace"]) == (2, 2, "runs.db")
+    code, events = shell.json("resume", "sqlite:///runs.db", "--run", "r-1")
+    assert (code, [event["event"] for event in events], events[-1]["output"]) == (0, ["result"], "done")
+    code, _, err = shell("resume", "runs.db", "--run", "r-1", "--plan", plan["plan"])
+    assert (code, "plan_changed" in err) == (3, True)
+
+
+def test_the_default_store_is_listed_with_the_traces(shell: Shell) -> None:
+    assert shell("runs")[0] == 0
+    assert "no runs yet" in shell("runs")[2]
+    shell("run", "till.py:agent", "--input", '"go"')
+    default = str(shell.folder / "XDG_DATA_HOME" / "runinspect" / "runs.db")
+    shell("run", "till.py:agent", "--input", '"go"', "--store", default, "--key", "r-1")
+    _, (listed,) = shell.json("runs")
+    assert [row["id"] == "r-1" for row in listed["runs"]] == [False, True]
+    _, (listed,) = shell.json("runs", "--status", "completed")
+    assert listed["runs"] == []
+    assert shell("runs", "--status", "nonsense")[0] == 2
+    assert (os.stat(default).st_mode & 0o777, os.stat(os.path.dirname(default)).st_mode & 0o700) == (0o600, 0o700)
+
+
+def test_whoever_drives_a_run_is_named_and_can_be_taken_over(shell: Shell) -> None:
+    shell("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
+    path = os.fspath(shell.folder / "runs.db")
+    store = open_store(path)
+    row = store.read("r-1")
+    now = store.clock()
+    claim = wanted(
+        step=row.steps + 1, revision=row.revision, mode="recovery", now=now, expires=now + 900_000, program=THERE
+    )
+    store.backend.claim("r-1", claim)
+    code, (plan,) = shell.json("check", "runs.db", "--run", "r-1")
+    assert (code, [refusal["code"] for refusal in plan["refusals"]]) == (3, ["owned"])
+    assert "process 5 on there since" in plan["refusals"][0]["detail"]
+    code, _, err = shell("resume", "runs.db", "--run", "r-1", "--approve", "c1")
+    assert (code, "owned" in err, "process 5 on there" in err, err.count("\n")) == (5, True, True, 1)
+    code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1", "--accept", "owned")
+    assert (code, events[-1]["status"]) == (0, "completed")
+    store.close()
+
+
+def test_a_changed_program_is_refused_by_name(shell: Shell) -> None:
+    shell("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
+    before = (shell.folder / "runs.db").read_bytes()
+    shell.app(APP.replace("tools=[pay]", 'tools=[pay], instructions="Be kind."'))
+    code, (plan,) = shell.json("check", "runs.db", "--run", "r-1")
+    assert (code, [(found["code"], found["detail"]) for found in plan["refusals"]]) == (
+        3,
+        [
+            (
+                "definition_changed",
+                "settings.instructions changed (to go on all the same: --accept definition_changed)",
+            )
+        ],
+    )
+    assert plan["diff"]["settings"] == [{"path": "instructions", "left": None, "right": "Be kind."}]
+    code, _, err = shell("resume", "runs.db", "--run", "r-1", "--approve", "c1")
+    assert (code, "definition_changed" in err, (shell.folder / "runs.db").read_bytes()) == (3, True, before)
+    accepted = ("--approve", "c1", "--accept", "definition_changed")
+    assert shell("resume", "runs.db", "--run", "r-1", *accepted)[0] == 0
+
+
+def test_a_run_goes_on_from_an_earlier_step_as_a_trace_of_its_own(shell: Shell) -> None:
+    shell("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
+    shell("resume", "runs.db", "--run", "r-1", "--approve", "c1")
+    before = (shell.folder / "runs.db").read_bytes()
+    fork = ("resume", "runs.db", "--run", "r-1", "--step", "1", "--approve", "c1", "--trace", "fork.jsonl")
+    assert shell(*fork)[0] == 3
+    code, events = shell.json(*fork, "--accept", "side_effects")
+    assert (code, events[-1]["status"], events[-1]["trace"]) == (0, "completed", "fork.jsonl")
+    assert (shell.folder / "runs.db").read_bytes() == before
+
+
+def test_a_trace_goes_into_a_store_and_out_again(shell: Shell) -> None:
+    shell("run", "till.py:agent", "--input", '"go"', "--trace", "a.jsonl")
+    code, out, _ = shell("import", "a.jsonl", "--store", "runs.db", "--key", "r-1")
+    assert (code, out.split()[:4]) == (0, ["r-1", "agent", "suspended", "2"])
+    assert shell("import", "a.jsonl", "--store", "runs.db", "--key", "r-1")[0] == 2
+    assert shell("export", "runs.db", "--raw", "-o", "b.jsonl")[0] == 0
+    assert (shell.folder / "a.jsonl").read_bytes() == (shell.folder / "b.jsonl").read_bytes()
+    code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1")
+    assert (code, events[-1]["status"]) == (0, "completed")
+    code, _, err = shell("import", "till.py", "--store", "runs.db")
+    assert (code, "record_invalid" in err, err.count("\n")) == (2, True, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "till.py:agent", "--input", '"go"', "--key", "k"), "--store"),
+        (("run", "till.py:agent", "--input", '"go"', "--store", "a.db", "--trace", "t"), "one of"),
+        (("run", "till.py:agent", "--input", '"go"', "--store", "postgres://x/y"), "no store is known"),
+        (("run", "till.py:agent", "--input", '"go"', "--store", "till.py"), "no SQLite database"),
+        (("runs", "postgres://x/y"), "no store is known"),
+        (("resume", "runs.db", "--run", "k"), "no such file"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_a_line(shell: Shell, arguments: tuple[str, ...], words: str) -> None:
+    code, _, err = shell(*arguments)
+    assert (code, words in err, err.count("\n")) == (2, True, 1), err
+
+
+def test_a_live_owner_of_this_host_is_seen(shell: Shell) -> None:
+    path = os.fspath(shell.folder / "runs.db")
+    backend = SQLite(path)
+    now = open_store(path).clock()
+    created(backend, "k", now=now)
+    backend.claim("k", wanted(now=now, expires=now + 900_000, program=program(), born=born(os.getpid())))
+    code, (listed,) = shell.json("runs", "runs.db")
+    assert (code, listed["runs"][0]["status"], listed["runs"][0]["holder"]) == (
+        0,
+        "running",
+        f"{program().host}:{os.getpid()}",
+    )
+    backend.close()
