@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import UNSET
+
 from inspector.diff.values import Difference, differences
 from inspector.model.run import Definition, Edge, Graph, Hook, Node, Record, Tool
 
@@ -165,6 +167,6 @@ def _hook(hook: Hook) -> str:
 
 def settings(left: Definition, right: Definition) -> tuple[Difference, ...]:
     """The difference of two sets of settings; none where one is not known."""
-    if left.settings is None or right.settings is None:
+    if left.settings is UNSET or right.settings is UNSET:
         return ()
     return tuple(differences(left.settings, right.settings, ""))

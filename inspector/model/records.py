@@ -18,6 +18,7 @@ the steps behind it applied; a checkpoint of step 0 stands behind the header.
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from inspector.model.changes import Change
 from inspector.model.run import Definition, Record, RunError, RunKind, RunLink, RunStatus, State, Step, Usage
@@ -54,11 +55,11 @@ class Header(Record, frozen=True, kw_only=True, tag_field="record", tag="header"
     program: Program | None = None
     input: Value = None
     source: str | None = None
-    key: str | None = None
+    key: str | UnsetType = UNSET
     """What the run is called in a store of durable runs; thread, turn and metadata are of such a run too."""
-    thread: str | None = None
-    turn: str | None = None
-    metadata: Value = None
+    thread: str | UnsetType = UNSET
+    turn: str | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
 
 
 class Operation(Record, frozen=True, kw_only=True, tag_field="record", tag="operation", omit_defaults=True):

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from inspector.model.values import Value
 
@@ -157,7 +158,7 @@ class Definition(Record, frozen=True, kw_only=True):
     graph: Graph | None = None
     hooks: tuple[Hook, ...] | None = None
     model: str | None = None
-    settings: dict[str, Any] | None = None
+    settings: dict[str, Any] | UnsetType = UNSET
     """What else decides what a run does: instructions, the answer's type, parameters of the model."""
     digest: str | None = None
 

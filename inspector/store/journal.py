@@ -189,16 +189,15 @@ class StoreJournal:
 
 def new_run(header: Header, *, sink: bool = False) -> NewRun:
     """The row that a header is the beginning of."""
-    assert header.key is not None
     return NewRun(
-        key=header.key,
+        key=header.key or "",
         id=header.id,
         kind=header.kind,
         name=header.name,
-        thread=header.thread,
-        turn=header.turn,
+        thread=header.thread or None,
+        turn=header.turn or None,
         digest=header.definition.digest,
         parent=header.parent,
         sink=sink,
-        metadata=header.metadata if isinstance(header.metadata, dict) else {},
+        metadata=header.metadata or {},
     )

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from inspector.errors import StoreError
 from inspector.model.digest import digest
@@ -41,7 +40,8 @@ class Store:
         """The journal of a new run, which is created with its first record. Raises StoreError `run_exists`."""
         if self.backend.read(key) is not None:
             raise StoreError(key, "run_exists", "a run of that key is in the store: resume it")
-        about: dict[str, Any] = {"thread": thread, "turn": turn, "metadata": dict(metadata) if metadata else None}
+        told = {"thread": thread, "turn": turn, "metadata": dict(metadata) if metadata else None}
+        about = {name: value for name, value in told.items() if value is not None}
         return StoreJournal(self.backend, key, self.clock, lease=self.lease, about=about, sink=sink)
 
     def read(self, key: str) -> StoredRun:
