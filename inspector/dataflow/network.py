@@ -25,8 +25,8 @@ class Port:
     network: "Network"
     node: str | None
     name: str
-    gives: bool
-    """Whether tokens come out of it: an actor's output, a network's input."""
+    gives: bool | None
+    """Whether tokens come out of it: an actor's output, a network's input. None: there is one of each kind."""
 
 
 class NodeHandle:
@@ -44,7 +44,8 @@ class NodeHandle:
         if name not in self._inputs and name not in self._outputs:
             known = ", ".join((*self._inputs, *self._outputs))
             raise UsageError(f"{self._network.name}.{self._name}", f"has no port {name!r}; it has {known or 'none'}")
-        return Port(self._network, self._name, name, name in self._outputs)
+        both = name in self._inputs and name in self._outputs
+        return Port(self._network, self._name, name, None if both else name in self._outputs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Network:
         for port, gives in ((source, True), (target, False)):
             if port.network is not self:
                 raise UsageError(f"{self.name}.connect", f"the port {port.name!r} belongs to {port.network.name!r}")
-            if port.gives is not gives:
+            if port.gives is (not gives):
                 raise UsageError(f"{self.name}.connect", f"the port {port.name!r} stands on the wrong side")
         if capacity is not None and capacity < 1:
             raise UsageError(f"{self.name}.connect", f"a capacity of {capacity} lets nothing through")

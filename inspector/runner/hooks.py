@@ -20,6 +20,7 @@ from inspector.runner.messages import AnyPart, Call, Message, ModelTurn, Result,
 EVENTS: dict[str, tuple[str, ...]] = {
     "run_start": ("proceed", "rewrite", "stop"),
     "ambiguous": ("proceed", "retry", "result", "failure", "abort", "leave"),
+    "firing": ("proceed", "stop"),
     "completion_call": ("proceed", "patch", "stop"),
     "model_select": ("proceed", "select", "stop"),
     "completion_response": ("proceed", "stop"),
@@ -31,6 +32,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "text_delta": ("proceed", "stop"),
     "reasoning_delta": ("proceed", "stop"),
     "tool_call_delta": ("proceed", "stop"),
+    "firing_result": ("proceed", "stop"),
     "run_settled": ("proceed",),
 }
 """Event → the actions that it takes, in the order in which a run meets them."""
@@ -285,6 +287,28 @@ class ToolCallDelta(_Stoppable, kw_only=True):
     internal_id: str
     name: str | None
     arguments: str | None
+
+
+class FiringBegins(_Stoppable, kw_only=True):
+    """A firing of a network is about to begin; `agent` is the name of the network. Stopped, it has not happened."""
+
+    kind = "firing"
+    node: str
+    firing_id: str
+    tokens: dict[str, Any]
+    idempotency_key: str
+
+
+class FiringResult(_Stoppable, kw_only=True):
+    """A firing has ended: `put` are the tokens that it put, in saved form, with their ports; `error` says why it put
+    none. What has happened stands, also when the run is stopped here."""
+
+    kind = "firing_result"
+    node: str
+    firing_id: str
+    tokens: dict[str, Any]
+    put: tuple[tuple[str, Value], ...]
+    error: str | None
 
 
 class RunSettled(HookEvent, kw_only=True):

@@ -46,7 +46,7 @@ class Telemetry:
     """Spans of a run; this one makes none."""
 
     def span(self, kind: str, name: str, **about: Any) -> AbstractContextManager[Any]:
-        """A span of a kind: `run`, `model`, `tool`."""
+        """A span of a kind: `run`, `model`, `tool`; of networks `network`, `firing`."""
         return nullcontext()
 
     def answered(self, span: Any, answer: ModelTurn) -> None:
@@ -54,6 +54,9 @@ class Telemetry:
 
     def came(self, span: Any, came: Came) -> None:
         """What a tool call came to."""
+
+    def fired(self, span: Any, error: RunError | None) -> None:
+        """What a firing came to."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,8 @@
 """Spans of a run, by the GenAI conventions of OpenTelemetry (the extra `otel`).
 
 A run is one `invoke_agent` span, with a `chat` span a model call and an `execute_tool` span a tool call
-below it. A run that is resumed is a trace of its own that links to the one before. What was said is told
-only when asked for.
+below it; a run of a network is an `invoke_workflow` span, with a span a firing and below it those of its agents.
+A run that is resumed is a trace of its own that links to the one before. What was said is told only when asked for.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from inspector.errors import UsageError
+from inspector.model.run import RunError
 from inspector.model.values import to_json
 from inspector.runner.leg import Telemetry
 from inspector.runner.messages import ModelTurn
@@ -37,6 +38,8 @@ class OpenTelemetry(Telemetry):
             "run": self._run,
             "model": self._model,
             "tool": self._tool,
+            "network": self._network,
+            "firing": self._firing,
         }
         return makers[kind](name, **about)
 
@@ -93,6 +96,51 @@ class OpenTelemetry(Telemetry):
         }
         with self._tracer.start_as_current_span(f"execute_tool {name}", attributes=_known(attributes)) as span:
             yield span
+
+    @contextmanager
+    def _network(self, name: str, *, watch: Any, resumed_from: Any) -> Iterator[Any]:
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        attributes = {
+            "gen_ai.operation.name": "invoke_workflow",
+            "gen_ai.workflow.name": name,
+            "runinspect.run.id": watch.run_id,
+        }
+        links = _links(watch.carried) if resumed_from is not None else []
+        with self._tracer.start_as_current_span(
+            f"invoke_workflow {name}", attributes=_known(attributes), links=links
+        ) as span:
+            watch.carried = {}
+            TraceContextTextMapPropagator().inject(watch.carried)
+            yield span
+
+    @contextmanager
+    def _firing(self, name: str, *, watch: Any, firing: Any) -> Iterator[Any]:
+        attributes = {
+            "runinspect.node": name,
+            "runinspect.node.kind": firing.node.kind,
+            "runinspect.firing.id": firing.id,
+            "runinspect.tokens": to_json(dict(firing.tokens)) if self._content else None,
+        }
+        if firing.node.kind == "tool":
+            tool = firing.node.class_name
+            attributes |= {
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": tool,
+                "gen_ai.tool.call.id": firing.id,
+            }
+            name = f"execute_tool {tool}"
+        else:
+            name = f"firing {name}"
+        with self._tracer.start_as_current_span(name, attributes=_known(attributes)) as span:
+            yield span
+
+    def fired(self, span: Any, error: RunError | None) -> None:
+        from opentelemetry.trace import Status, StatusCode
+
+        if error is not None:
+            span.set_attribute("error.type", error.type or "other")
+            span.set_status(Status(StatusCode.ERROR, error.message if self._content else None))
 
     def answered(self, span: Any, answer: ModelTurn) -> None:
         found = {

@@ -61,6 +61,18 @@ def test_the_same_ports_can_be_connected_twice() -> None:
     ]
 
 
+def test_an_input_and_an_output_can_have_one_name() -> None:
+    @actor(outputs=("text",))
+    def trim(text: str) -> str:
+        return text.strip()
+
+    net = Network("n")
+    node = net.add(trim)
+    net.connect(net.input("x"), node.text)
+    net.connect(node.text, net.output("y"))
+    assert [link.id for link in flatten(net).links] == ["in.x-->trim.text", "trim.text-->out.y"]
+
+
 def nested() -> Network:
     inner = Network("inner")
     node = inner.add(double)

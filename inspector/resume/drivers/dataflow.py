@@ -8,7 +8,6 @@ import msgspec
 
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan as NetworkPlan
-from inspector.dataflow.plan import flatten
 from inspector.diff import Side, compare
 from inspector.errors import RefusedError, UsageError
 from inspector.model.run import Definition, Run, SourceInfo
@@ -19,8 +18,7 @@ from inspector.resume.plan import Decisions, Need, Plan, Planned, Refusal, Warne
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, restore
-from inspector.runner.network.fit import ADDED, fitted
-from inspector.runner.network.nodes import described
+from inspector.runner.network.fit import ADDED, fitted, hooked
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.run import Network
@@ -54,13 +52,14 @@ def _saved(job: Job) -> SavedNetwork:
 def plan(job: Job) -> Plan:
     """The plan of resuming a network."""
     network, saved = _network(job.app), _saved(job)
-    flat = flatten(network)
-    code = described(flat, network.values)
+    flat = network.plan()
+    code = network.described(flat)
     diff = compare(Side(definition=saved.header.definition), Side(definition=code))
     base = Plan(resumable=True, driver=NAME, step=job.step, diff=diff)
     if saved.status == "completed" and job.at_last:
         return base
     try:
+        hooked(saved, code, job.decisions.accept)
         fit = fitted(saved, flat, code, network.values)
         run = fit.run
         waits = asyncio.run(agents.waiting(run, _decided(job, saved)))
@@ -243,7 +242,7 @@ def _ended(result: NetworkResult, emit: Emit) -> Ended:
 def today(app: App) -> Definition:
     """What a network is now."""
     network = _network(app)
-    return described(flatten(network), network.values)
+    return network.described(network.plan())
 
 
 DRIVER = Driver(

@@ -25,6 +25,7 @@ from inspector.runner.driving import Driving, Resuming
 from inspector.runner.effects import Effect
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.machine import AgentRun
+from inspector.runner.network.bodies import saved
 from inspector.runner.network.nodes import prompt_of
 from inspector.runner.preflight import Decided, Preflight
 from inspector.runner.result import RunResult, pending_calls
@@ -225,8 +226,9 @@ async def wake(run: NetworkRun, decided: Decided) -> None:
             run.unhold(agent.number)
 
 
-async def fire(driven: "Driven", firing: Firing) -> None:
-    """Run the agent of a firing: to its answer, or until it waits for somebody."""
+async def fire(driven: "Driven", firing: Firing) -> list[tuple[str, Value]] | None:
+    """Run the agent of a firing: to its answer, or until it waits for somebody. The tokens that it put, None where it
+    put none."""
     recorder, run = driven.recorder, driven.run
     agent: Agent = firing.node.actor.target  # type: ignore[union-attr]
     inside = Inside(recorder.write, lambda: run.seq, firing.id)
@@ -243,8 +245,8 @@ async def fire(driven: "Driven", firing: Firing) -> None:
     except Exception as error:
         _hold(run, firing, inside)
         driven.fail(firing, RunError(type=type(error).__name__, message=str(error), where=firing.node.path))
-    else:
-        _ended(driven, firing, inside, result, started)
+        return None
+    return _ended(driven, firing, inside, result, started)
 
 
 def _asked(driven: "Driven", firing: Firing, agent: Agent) -> Driving[RunResult]:
@@ -265,19 +267,27 @@ def _within(observe: Callable[[dict[str, Any]], None], firing: Firing) -> Callab
     return observed
 
 
-def _ended(driven: "Driven", firing: Firing, inside: Inside, result: RunResult, started: str) -> None:
+def _ended(
+    driven: "Driven", firing: Firing, inside: Inside, result: RunResult, started: str
+) -> list[tuple[str, Value]] | None:
     run = driven.run
     if result.status == "completed":
-        token = run.values.encode(result.output, f"{firing.node.name}.answer")
-        driven.step(run.commit(firing, [("answer", token)], {}, started=started, ended=driven.recorder.clock()))
+        try:
+            puts = [("answer", saved(run, firing, "answer", result.output))]
+        except TypeError as error:
+            _hold(run, firing, inside)
+            driven.fail(firing, RunError(type=type(error).__name__, message=str(error), where=firing.node.path))
+            return None
+        driven.step(run.commit(firing, puts, {}, started=started, ended=driven.recorder.clock()))
         driven.recorder.operation(firing, "succeeded")
-        return
+        return puts
     _hold(run, firing, inside)
     if result.status in ("failed", "cancelled"):
-        error = result.error or RunError(message=result.reason)
-        driven.fail(firing, msgspec.structs.replace(error, where=firing.node.path))
-        return
-    driven.note("operation", firing, status="suspended", reason=result.reason)
+        found = result.error or RunError(message=result.reason)
+        driven.fail(firing, msgspec.structs.replace(found, where=firing.node.path))
+    else:
+        driven.note("operation", firing, status="suspended", reason=result.reason)
+    return None
 
 
 def _hold(run: NetworkRun, firing: Firing, inside: Inside) -> None:

@@ -9,7 +9,7 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from inspector.dataflow import types
 from inspector.dataflow.actors import Actor
@@ -19,6 +19,9 @@ from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Link
 from inspector.model.values import Value
 from inspector.runner.threads import Threads
+
+if TYPE_CHECKING:
+    from inspector.runner.network.watch import Watch
 
 Operation = tuple[Literal["set", "append", "merge"], str, Value]
 """A change of the shared context: what is done to which name, with which saved value."""
@@ -31,10 +34,10 @@ class FiringContext:
     succeeds, and not at all when it fails. They are made then to the values of that moment, so two firings that
     append at the same time both do."""
 
-    def __init__(self, run: NetworkRun, firing: Firing, run_id: str) -> None:
+    def __init__(self, run: NetworkRun, firing: Firing, run_id: str, watch: "Watch | None" = None) -> None:
         self.run_id, self.node, self.firing_id = run_id, firing.node.name, firing.id
         self.step = run.seq + 1
-        self._firing = firing
+        self._firing, self.watch = firing, watch
         self._values, self._known, self.changes = run.values, run.context, list[Operation]()
 
     @property
@@ -101,7 +104,14 @@ def idempotency_key(run_id: str, firing: Firing) -> str:
 Inline = Callable[[Callable[[], Any]], Any]
 
 
-async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, inline: Inline | None) -> Outcome:
+async def fire(
+    run: NetworkRun,
+    firing: Firing,
+    run_id: str,
+    threads: Threads,
+    inline: Inline | None,
+    watch: "Watch | None" = None,
+) -> Outcome:
     """Run the body; one that blocks by `inline`, where that may be, else in a thread. Raises what the body raises,
     TimeoutError, and Unsavable for a token that cannot be saved."""
     actor, action = firing.node.actor, firing.action
@@ -114,7 +124,7 @@ async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, i
         link = run.plan.links[queue]
         if link.source is not None and run.plan.nodes[link.source].actor is None:
             checked(link, token)  # a control node passed it on, and did not look into it
-    context = FiringContext(run, firing, run_id) if action.wants_context else None
+    context = FiringContext(run, firing, run_id, watch) if action.wants_context else None
     if context is not None:
         arguments["context"] = context
     if actor.timeout is None:
@@ -122,7 +132,7 @@ async def fire(run: NetworkRun, firing: Firing, run_id: str, threads: Threads, i
     else:
         async with asyncio.timeout(actor.timeout):
             tokens = await _tokens(actor, body, arguments, threads, None)
-    puts = [(port, _saved(run, firing, port, token)) for port, token in tokens]
+    puts = [(port, saved(run, firing, port, token)) for port, token in tokens]
     state = {
         name: run.values.encode(value, f"{firing.node.name}.{name}") for name, value in actor.state_of(instance).items()
     }
@@ -161,7 +171,9 @@ def checked(link: Link, token: Any) -> None:
         raise TypeError(f"{target} takes {types.name(link.hint)}, not {type(token).__qualname__}: {token!r:.80}")
 
 
-def _saved(run: NetworkRun, firing: Firing, port: str, token: Any) -> Value:
+def saved(run: NetworkRun, firing: Firing, port: str, token: Any) -> Value:
+    """The saved form of a token that a firing puts on a port. Raises TypeError for one that its readers do not take,
+    and Unsavable."""
     queues = firing.node.writes.get(port, ())
     for queue in queues:
         checked(run.plan.links[queue], token)

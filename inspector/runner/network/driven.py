@@ -1,7 +1,8 @@
 """One stretch of a run of a network in one process: the performer of the one drive loop."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from inspector.dataflow.actors import Actor
@@ -16,16 +17,19 @@ from inspector.model.values import Value
 from inspector.runner.claims import Claims, Holder, Owned
 from inspector.runner.drive import Control, drive
 from inspector.runner.effects import Effect
+from inspector.runner.hookchain import Stopped
 from inspector.runner.network import agents
-from inspector.runner.network.bodies import Outcome, checked, fire
+from inspector.runner.network.bodies import Outcome, checked, fire, idempotency_key
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
 from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.watch import Watch
 from inspector.runner.preflight import Decided
 from inspector.runner.threads import Threads
 
 Observe = Callable[[dict[str, Any]], None]
+Puts = Sequence[tuple[str, Value]]
 
 
 class Driven:
@@ -40,7 +44,9 @@ class Driven:
         workers: int,
         control: Control | None,
         observe: Observe | None,
+        watch: Watch,
     ) -> None:
+        self.watch, self._idle = watch, watch.idle
         self.run, self.run_id, self.origin = run, run_id, origin
         self.machine = NetworkMachine(run, max(workers, 1))
         self.threads = Threads()
@@ -72,14 +78,18 @@ class Driven:
             self.recorder = NetworkRecorder(journal if own is None else own, self.run, self.origin)
             if claim is not None:
                 self.control.fence(lambda: self.claims.holds(claim))
+            self.recorder.kept = self.watch.kept
             self.recorder.header(self.run_id, code, inputs, link, source)
             if self.observe is not None:
                 self.observe({"event": "run", "run": self.run_id, "trace": trace})
             if self.taken is not None:
                 self.recorder.decision("take over", str(Owned(self.taken)), None, self.decided.take_over)
             left = self._reconcile()
-            ended = None if left or self._aborted else await drive(self.machine, self._perform, self.control)
-            return self._result(ended, left, trace)
+            ended = None
+            with self.watch.run_span(link):
+                if not left and not self._aborted:
+                    ended = await drive(self.machine, self._perform, self.control)
+                return await self._settled(self._result(ended, left, trace))
         except (asyncio.CancelledError, KeyboardInterrupt):
             self._result(None, [], trace)
             raise
@@ -127,21 +137,72 @@ class Driven:
         if isinstance(effect, Decide):
             self._decide(firing)
             return
-        if firing.node.kind == "agent":
-            await agents.fire(self, firing)
+        if self._idle:
+            await self._fire(firing)
+        else:
+            await self._watched(firing)
+
+    async def _watched(self, firing: Firing) -> None:
+        """The firing, with whoever listens."""
+        watch, failed = self.watch, len(self.machine.failures)
+        tokens = {port: self.run.values.decode(token) for port, token in firing.tokens.items()}
+        try:
+            if firing.number not in self.run.held:
+                await watch.begins(firing, tokens, idempotency_key(self.origin, firing))
+        except Stopped as stopped:
+            self.run.release(firing)
+            self.stop(stopped.reason)
             return
+        except asyncio.CancelledError:
+            self.run.release(firing)
+            raise
+        finally:
+            self.keep_scratch()
+        with watch.span(firing) as span:
+            puts = await self._fire(firing)
+            mine = [each.error for each in self.machine.failures[failed:] if each.firing is firing]
+            error = mine[0] if mine else None
+            watch.telemetry.fired(span, error)
+        if puts is None and error is None:
+            return  # an agent waits, or the run was stopped
+        try:
+            await watch.ended(firing, tokens, puts or (), error)
+        except Stopped as stopped:
+            self.stop(stopped.reason)
+        finally:
+            self.keep_scratch()
+
+    def stop(self, reason: str) -> None:
+        """A hook ends the run; what is under way ends first."""
+        self.machine.stopped = self.machine.stopped or reason
+
+    def keep_scratch(self) -> None:
+        """Write down what hooks put into their scratchpad."""
+        if (scratch := self.watch.changed()) is not None:
+            self.recorder.scratch(scratch)
+
+    async def _fire(self, firing: Firing) -> Puts | None:
+        """Fire, and commit it; the tokens that it put, None when it did not end well."""
+        if firing.node.kind == "agent":
+            return await agents.fire(self, firing)
         started = self.recorder.operation(firing, "started")
         self.note("operation", firing, status="started")
         try:
-            outcome = await fire(self.run, firing, self.origin, self.threads, self._inline)
+            outcome = await fire(self.run, firing, self.origin, self.threads, self._inline, self.watch)
         except (asyncio.CancelledError, KeyboardInterrupt):
             self._give_up(firing)
             raise
+        except Stopped as stopped:
+            self.run.release(firing)
+            self.recorder.operation(firing, "failed", RunError(message=f"stopped: {stopped.reason}"))
+            self.stop(stopped.reason)
         except Exception as error:
             self.run.release(firing)
             self.fail(firing, _described(firing, error), ambiguous=isinstance(error, TimeoutError))
         else:
             self._commit(firing, outcome, started)
+            return outcome.puts
+        return None
 
     def _commit(self, firing: Firing, outcome: Outcome, started: str) -> None:
         ended = self.recorder.clock()
@@ -187,6 +248,12 @@ class Driven:
         if self.observe is not None:
             self.observe({"event": event, "kind": "firing", "name": firing.node.name, "id": firing.id, **about})
 
+    async def _settled(self, result: NetworkResult) -> NetworkResult:
+        if self.watch.hooks and result.status not in ("suspended", "interrupted"):
+            with contextlib.suppress(Stopped):  # it is over already
+                await self.watch.settled(result.status, result.saved_outputs, result.error)
+        return result
+
     def _result(self, ended: Effect | None, left: list[str], trace: str | None) -> NetworkResult:
         failures = self.machine.failures
         status, reason = self._ending(ended, left)
@@ -194,6 +261,9 @@ class Driven:
         for failure in failures:  # so that the last state shows what did not get done as still to be done
             self.run.reopen(failure.firing.number)
             self.run.unhold(failure.firing.number)
+        if self.machine.stopped is not None:
+            for number in range(len(self.run.plan.nodes)):
+                self.run.reopen(number)
         for firing in (*self.given_up, *(failure.firing for failure in failures if failure.ambiguous)):
             self.run.doubt(firing.number)
         self.recorder.end(
@@ -216,6 +286,8 @@ class Driven:
     def _ending(self, ended: Effect | None, left: list[str]) -> tuple[RunStatus, str | None]:
         if self.machine.failures:
             return "failed", "aborted" if self._aborted else None
+        if self.machine.stopped is not None:
+            return "cancelled", self.machine.stopped
         if left:
             return "suspended", "reconciliation"
         if ended is None:

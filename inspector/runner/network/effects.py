@@ -44,15 +44,17 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class NetworkMachine:
-    """Asks for firings, up to `workers` at a time, until one fails; then it lets what is under way end."""
+    """Asks for firings, up to `workers` at a time, until one fails or `stopped` says why no more shall begin; then it
+    lets what is under way end."""
 
     def __init__(self, run: NetworkRun, workers: int) -> None:
         self.run, self.workers = run, workers
         self.failures: list[Failure] = []
+        self.stopped: str | None = None
 
     def next(self) -> Effect:
         """What is to be done now."""
-        if not self.failures and len(self.run.flying) < self.workers:
+        if not self.failures and self.stopped is None and len(self.run.flying) < self.workers:
             for firing in self.run.ready(1):
                 self.run.begin(firing)
                 if firing.node.actor is None:

@@ -31,6 +31,15 @@ class Fitted(msgspec.Struct):
         return self.run
 
 
+def hooked(saved: SavedNetwork, today: Definition, codes: Container[str]) -> None:
+    """Raises ResumeRefused when a hook that the run had is not there any more, and that is not accepted."""
+    now = {(hook.event, hook.name) for hook in today.hooks or ()}
+    gone = [hook for hook in saved.header.definition.hooks or () if (hook.event, hook.name) not in now]
+    if gone and "hook_missing" not in codes:
+        named = ", ".join(f"{hook.name} ({hook.event})" for hook in gone)
+        raise ResumeRefused(saved.header.name or saved.path, "hook_missing", f"not registered any more: {named}")
+
+
 def fitted(saved: SavedNetwork, plan: Plan, today: Definition, values: Values) -> Fitted:
     """The saved run as one of today's plan. Raises ResumeRefused, naming each node and edge, when the graph is another
     than by additions that touch nothing which holds tokens or state, and each value that today's code cannot read."""

@@ -4,7 +4,7 @@ A tool has a port for each of its parameters, and `out` for what it returns; an 
 """
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,10 +16,15 @@ from inspector.dataflow.plan import Plan
 from inspector.errors import UsageError
 from inspector.model.run import Definition, Tool
 from inspector.model.values import Value
+from inspector.runner import hookchain
 from inspector.runner.agent import Agent
+from inspector.runner.hooks import ToolCall, ToolResult
 from inspector.runner.messages import Message
 from inspector.runner.network.bodies import FiringContext
 from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext, ToolError
+
+if TYPE_CHECKING:
+    from inspector.runner.network.watch import Watch
 
 PROMPT, ANSWER = "prompt", "answer"
 
@@ -111,13 +116,46 @@ def _body(tool: AnyTool) -> Callable[..., Coroutine[Any, Any, Value]]:
             conversation=None,
             scratch={},
         )
-        try:
-            came = await tool.run(msgspec.to_builtins(tokens), about)
-        except NeedsInput as error:
-            raise ToolError(f"asks {error.question!r}, and nobody can answer a node", "other") from error
-        return _value(came)
+        arguments = msgspec.to_builtins(tokens)
+        if context.watch is None or not context.watch.hooks:
+            return _value(await _ran(tool, arguments, about))
+        return await _heard(context, context.watch, tool, arguments, about)
 
     return run
+
+
+async def _ran(tool: AnyTool, arguments: Value, about: ToolContext) -> Came:
+    try:
+        return await tool.run(arguments, about)
+    except NeedsInput as error:
+        raise ToolError(f"asks {error.question!r}, and nobody can answer a node", "other") from error
+
+
+async def _heard(context: FiringContext, watch: "Watch", tool: AnyTool, arguments: Value, about: ToolContext) -> Value:
+    """The same with the hooks of the network, as a tool call of an agent is heard. Raises hookchain.Stopped."""
+    hooks = watch.at(context.node)
+    call: dict[str, Any] = {"name": tool.spec.name, "call_id": context.firing_id, "internal_id": context.firing_id}
+    told, action = await hookchain.rewritten(
+        hooks, ToolCall(**watch.heard(), **call, arguments=arguments, approved=False)
+    )
+    if action.kind == "stop":
+        raise hookchain.Stopped(action.value)
+    skipped = action.kind == "skip"
+    came = Came(action.value) if skipped else await _ran(tool, told.arguments, about)
+    value = _value(came)
+    result = ToolResult(
+        **watch.heard(),
+        **call,
+        arguments=told.arguments,
+        raw=value,
+        value=value,
+        outcome="skipped" if skipped else came.outcome,
+        error_kind=came.kind,
+    )
+    heard, action = await hookchain.rewritten(hooks, result)
+    if action.kind == "stop":
+        raise hookchain.Stopped(action.value)
+    return heard.value
 
 
 def _value(came: Came) -> Value:

@@ -5,13 +5,13 @@ failed one is written failed. So the last checkpoint and the steps behind it are
 ends, and a firing that is started and no more may have had its effects.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from inspector.dataflow.firing import Committed, Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.journal import Journal
-from inspector.model.records import Checkpoint, Decision, End, Header, JournalRecord, Operation, StepRecord
+from inspector.model.records import Checkpoint, Decision, End, Header, JournalRecord, Move, Operation, StepRecord
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.values import Value
 from inspector.process import program
@@ -30,6 +30,8 @@ class NetworkRecorder:
     def __init__(self, journal: Journal | None, run: NetworkRun, origin: str, clock: Callable[[], str] = now) -> None:
         self.journal, self.run, self.origin, self.clock = journal, run, origin, clock
         self.steps = 0
+        self.kept: Callable[[], dict[str, Value]] = dict
+        """What else a process that goes on needs."""
         self._next = STEPS_BETWEEN
 
     def write(self, record: JournalRecord, *, durable: bool = False) -> None:
@@ -91,6 +93,10 @@ class NetworkRecorder:
             self._next = self.steps + max(STEPS_BETWEEN, sum(self.run.sizes))
             self.checkpoint(None)
 
+    def scratch(self, values: Mapping[str, Any]) -> None:
+        """What hooks put into their scratchpad."""
+        self.write(Move(seq=self.run.seq, event={"event": "scratch", "scratch": values}))
+
     def decision(self, what: str, subject: str | None, value: Value, reason: str | None) -> None:
         """What somebody decided."""
         if self.journal is not None:
@@ -101,7 +107,7 @@ class NetworkRecorder:
     def checkpoint(self, reason: str | None) -> None:
         """The whole state now; with a reason, it would survive the loss of power."""
         if self.journal is not None:
-            machine = {"origin": self.origin, **self.run.machine()}
+            machine = {"origin": self.origin, **self.run.machine(), **self.kept()}
             record = Checkpoint(
                 seq=self.run.seq, state=self.run.state(), at=self.clock(), reason=reason, machine=machine
             )

@@ -46,6 +46,8 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
     """Firings that were under way at the end of the run, when the step is an earlier one: they begin anew."""
     nested: dict[str, list[Value]] = {}
     """The records of agents' runs that were cut short, by firing."""
+    scratch: dict[str, Value] = {}
+    """What hooks put into their scratchpad."""
     status: str | None = None
     output: Value = None
 
@@ -112,6 +114,7 @@ def load(path: str, step: int | None = None) -> SavedNetwork:
         later=later,
         open=_open(lines) if at == last else [],
         begun=_open(lines) if at < last else [],
+        scratch=_scratch(lines[base:end]) or checkpoint["machine"].get("scratch") or {},
         nested=_nested(lines) if at == last else {},
         status=(ended or {}).get("status"),
         output=(ended or {}).get("output"),
@@ -174,6 +177,15 @@ def _open(lines: list[bytes]) -> list[Happened]:
             found.pop(head[1], None)
     whole = [value for line in found.values() if (value := _whole(line)) is not None]
     return [Happened(id=value["id"], name=value["name"]) for value in whole]
+
+
+def _scratch(lines: list[bytes]) -> dict[str, Value] | None:
+    """The last scratchpad of hooks that was written."""
+    for line in reversed(lines):
+        if line.startswith(b'{"record":"move"') and b'"event":"scratch"' in line[:80] and (value := _whole(line)):
+            found = value["event"]["scratch"]
+            return found if isinstance(found, dict) else None
+    return None
 
 
 def _nested(lines: list[bytes]) -> dict[str, list[Value]]:

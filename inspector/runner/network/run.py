@@ -11,28 +11,56 @@ from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan, flatten
 from inspector.errors import UsageError
 from inspector.journal import Journal
-from inspector.model.run import RunLink
+from inspector.model.run import Definition, RunLink
 from inspector.model.values import Value
+from inspector.runner import hooks as hooking
 from inspector.runner import signals
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
+from inspector.runner.leg import Telemetry
 from inspector.runner.network import agents, restore
 from inspector.runner.network.bodies import checked
 from inspector.runner.network.driven import Driven, Observe
-from inspector.runner.network.fit import fitted
+from inspector.runner.network.fit import fitted, hooked
 from inspector.runner.network.nodes import described
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.watch import Watch, dressed, scoped
 from inspector.runner.places import new_id
 
 
 class Network(dataflow.Network):
     """A dataflow network that can be run and resumed. `workers` is how many firings may be under way at once,
-    `codecs` say how classes of your own are saved."""
+    `codecs` say how classes of your own are saved. `hooks` hear its firings, the calls of its tools, and what its
+    agents do, each behind their own hooks; those of a nested network hear what happens in it. `telemetry` makes the
+    spans of a run, also those of agents that have none. Raises TypeError for a hook of no event."""
 
-    def __init__(self, name: str, *, workers: int = 1, codecs: Iterable[Codec] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        workers: int = 1,
+        codecs: Iterable[Codec] = (),
+        hooks: Iterable[object] = (),
+        telemetry: Telemetry | None = None,
+    ) -> None:
         super().__init__(name, workers=workers)
         self.values = Values(tuple(codecs))
+        self.hooks = tuple(hooking.checked(hooks))
+        self.telemetry = telemetry or Telemetry()
+
+    def plan(self) -> Plan:
+        """What runs. Raises UsageError for a network that cannot."""
+        return dressed(flatten(self), tuple(scoped(self)), self.telemetry)
+
+    def watch(self, run_id: str) -> Watch:
+        """Who listens to a run."""
+        return Watch(self.name, run_id, tuple(scoped(self)), self.telemetry)
+
+    def described(self, plan: Plan) -> Definition:
+        """What the code of the network is."""
+        code = described(plan, self.values)
+        return msgspec.structs.replace(code, hooks=hooking.listed(each.hook for each in scoped(self)))
 
     async def run(
         self,
@@ -51,14 +79,14 @@ class Network(dataflow.Network):
         if unknown := [port for port in given if port not in self.inputs]:
             known = ", ".join(self.inputs) or "none"
             raise UsageError(self.name, f"has no input port {unknown[0]!r}; it has {known}")
-        plan = flatten(self)
+        plan = self.plan()
         _typed(self.name, plan, given)
         run = NetworkRun(plan, self.values)
         run.feed(given)
         run_id = id or new_id()
-        driven = Driven(run, run_id, run_id, workers or plan.workers, control, observe)
+        driven = Driven(run, run_id, run_id, workers or plan.workers, control, observe, self.watch(run_id))
         saved = {port: [self.values.encode(token) for token in tokens] for port, tokens in given.items()}
-        return await driven.go(trace, journal, described(plan, self.values), saved, None, None)
+        return await driven.go(trace, journal, self.described(plan), saved, None, None)
 
     def run_sync(self, inputs: Mapping[str, Iterable[Any]] | None = None, **options: Any) -> NetworkResult:
         """The same, for a program without an event loop. A signal stops it at the next boundary, a second one at
@@ -137,8 +165,9 @@ class ResumingNetwork(agents.Deciding):
         """Go on to the end, a failure, or a stop. Raises ResumeRefused, before anything runs, when the graph changed or
         a saved value cannot be read back by today's code, and Owned when somebody alive drives the run."""
         saved = self.load()
-        plan = flatten(self.network)
-        today = described(plan, self.network.values)
+        plan = self.network.plan()
+        today = self.network.described(plan)
+        hooked(saved, today, self.decided.accept)
         run = fitted(saved, plan, today, self.network.values).accepted(self.decided.accept)
         open_ids = {happened.id for happened in saved.open}
         calls = {call: decided for call, decided in self._reconciled.items() if call not in open_ids}
@@ -153,9 +182,10 @@ class ResumingNetwork(agents.Deciding):
                 raise UsageError(run_id, "is the id of the run that is resumed; the new run needs one of its own")
             claims.succeeded(saved.header.id, run_id, trace)
             workers = self._options.get("workers") or plan.workers
-            driven = Driven(
-                run, run_id, saved.origin, workers, self._options.get("control"), self._options.get("observe")
-            )
+            watch = self.network.watch(run_id)
+            watch.take_over(saved.scratch, saved.machine.get("telemetry") or {})
+            control, observe = self._options.get("control"), self._options.get("observe")
+            driven = Driven(run, run_id, saved.origin, workers, control, observe, watch)
             driven.decided, driven.taken, driven.claims = self.decided, taken, claims
             driven.control.fence(lambda: claims.holds(claim))
             driven.open = {happened.id: self._reconciled.get(happened.id) for happened in saved.open}

@@ -14,6 +14,7 @@ GENERAL = "(event not recorded)"
 
 EVENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "run_start": ("before the first step of a run", ("proceed", "rewrite", "stop")),
+    "firing": ("before each firing of a network", ("proceed", "stop")),
     "completion_call": ("before each request to the model", ("proceed", "patch", "stop")),
     "model_select": ("then, to choose the model", ("proceed", "select", "stop")),
     "completion_response": ("when the model has answered", ("proceed", "stop")),
@@ -28,6 +29,7 @@ EVENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "text_delta": ("at each piece of streamed text", ("proceed", "stop")),
     "reasoning_delta": ("at each piece of streamed reasoning", ("proceed", "stop")),
     "tool_call_delta": ("at each piece of a streamed tool call", ("proceed", "stop")),
+    "firing_result": ("when a firing has ended, well or not", ("proceed", "stop")),
     "run_settled": ("when a run has ended, well or not", ("proceed",)),
 }
 """Our own events: when the hooks of each run, and what they may do there. Of the events of others a file

@@ -1,0 +1,191 @@
+"""Hooks and telemetry of a network: heard at each firing, in its agents and tools, and gone on with by a resume."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from inspector import Agent, Call, Hook, Network, OpenTelemetry, ScriptedModel, actor, tool
+from inspector.formats import open_path
+from inspector.resume import check, open_job
+from inspector.resume.apps import App
+from inspector.runner.errors import ResumeRefused
+
+FAILS: set[str] = set()
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FAILS.clear()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@tool
+def look(place: str) -> str:
+    return f"saw {place}"
+
+
+@actor
+def shout(text: str) -> str:
+    if text in FAILS:
+        raise ValueError("no voice")
+    return text.upper()
+
+
+class Listening(Hook):
+    """Hears everything; `does` says what it wants done, by event and node or tool."""
+
+    def __init__(self, **does: Any) -> None:
+        self.told: list[Any] = []
+        self.does = does
+
+    def _heard(self, event: Any, name: str, *about: Any) -> Any:
+        self.told.append((event.kind, name, *about))
+        event.scratch["heard"] = event.scratch.get("heard", 0) + 1
+        act = self.does.get(f"{event.kind}_{name}")
+        return act(event) if act else None
+
+    def on_firing(self, event: Any) -> Any:
+        return self._heard(event, event.node, event.tokens)
+
+    def on_firing_result(self, event: Any) -> Any:
+        return self._heard(event, event.node, dict(event.put), event.error)
+
+    def on_tool_call(self, event: Any) -> Any:
+        return self._heard(event, event.name, event.arguments)
+
+    def on_tool_result(self, event: Any) -> Any:
+        return self._heard(event, event.name, event.value)
+
+    def on_run_settled(self, event: Any) -> Any:
+        return self._heard(event, event.agent, event.status)
+
+
+def office(*hooks: Hook, inner: tuple[Hook, ...] = (), **options: Any) -> Network:
+    """A tool, an agent that calls a tool, and an actor in a nested network."""
+    net, nested = Network("office", hooks=hooks, **options), Network("nested", hooks=inner)
+    node = nested.add(shout)
+    nested.connect(nested.input("text"), node.text)
+    nested.connect(node.out, nested.output("text"))
+    clerk = net.add(Agent("clerk", ScriptedModel([Call("look", {"place": "sea"})], "fine"), tools=[look]))
+    looking, inside = net.add(look), net.add(nested)
+    net.connect(net.input("place"), looking.place)
+    net.connect(looking.out, clerk.prompt)
+    net.connect(clerk.answer, inside.text)
+    net.connect(inside.text, net.output("said"))
+    return net
+
+
+async def test_hooks_hear_firings_tools_and_agents() -> None:
+    hook, inner = Listening(), Listening()
+    result = await office(hook, inner=(inner,)).run({"place": ["lake"]})
+    assert result.outputs == {"said": ["FINE"]}
+    assert hook.told == [
+        ("firing", "look", {"place": "lake"}),
+        ("tool_call", "look", {"place": "lake"}),
+        ("tool_result", "look", "saw lake"),
+        ("firing_result", "look", {"out": "saw lake"}, None),
+        ("firing", "clerk", {"prompt": "saw lake"}),
+        ("tool_call", "look", {"place": "sea"}),
+        ("tool_result", "look", "saw sea"),
+        ("run_settled", "clerk", "completed"),
+        ("firing_result", "clerk", {"answer": "fine"}, None),
+        ("firing", "nested/shout", {"text": "fine"}),
+        ("firing_result", "nested/shout", {"out": "FINE"}, None),
+        ("run_settled", "office", "completed"),
+    ]
+    assert inner.told == hook.told[-3:-1]
+
+
+async def test_a_tool_can_be_called_otherwise_or_not_at_all() -> None:
+    def rewriting(event: Any) -> Any:
+        return event.rewrite({"place": "hill"})
+
+    net = office(Listening(tool_call_look=rewriting, tool_result_look=lambda event: event.rewrite(f"{event.value}!")))
+    assert (await net.run({"place": ["lake"]}, trace=None)).status == "completed"
+    told = net.hooks[0].told  # type: ignore[attr-defined]
+    assert told[3] == ("firing_result", "look", {"out": "saw hill!"}, None)
+    net = office(Listening(tool_call_look=lambda event: event.skip("closed")))
+    await net.run({"place": ["lake"]})
+    assert net.hooks[0].told[3] == ("firing_result", "look", {"out": "closed"}, None)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("event", ["firing_clerk", "tool_call_look", "firing_result_look"])
+async def test_a_hook_stops_the_run_and_a_resume_goes_on_there(event: str, tmp_path: Path) -> None:
+    trace = str(tmp_path / "t.jsonl")
+    result = await office(Listening(**{event: lambda event: event.stop("not today")})).run(
+        {"place": ["lake"]}, trace=trace
+    )
+    assert (result.status, result.reason) == ("cancelled", "not today")
+    assert result.steps == (0 if event == "tool_call_look" else 1)
+    run = open_path(trace).open()
+    list(run.index())
+    state = run.state(len(run))
+    assert state is not None
+    waits = "look" if event == "tool_call_look" else "clerk"
+    assert [(item.name, item.status) for item in state.pending or ()] == [(waits, "ready")]
+    hook = Listening()
+    done = await office(hook).resume(trace).run()
+    assert done.outputs == {"said": ["FINE"]}
+    assert hook.told[0][:2] == ("firing", waits)
+
+
+async def test_a_hook_that_raises_stops_the_run_by_name() -> None:
+    result = await office(Listening(firing_look=lambda event: 1 / 0)).run({"place": ["lake"]})
+    assert result.status == "cancelled"
+    assert result.reason == "the hook Listening raised ZeroDivisionError: division by zero"
+
+
+async def test_the_scratchpad_goes_on_and_a_missing_hook_is_refused(tmp_path: Path) -> None:
+    trace = str(tmp_path / "t.jsonl")
+    FAILS.add("fine")
+    hook = Listening()
+    failed = await office(hook).run({"place": ["lake"]}, trace=trace)
+    assert failed.status == "failed"
+    assert hook.told[-2] == ("firing_result", "nested/shout", {}, "no voice")
+    FAILS.clear()
+    seen: list[int] = []
+    again = Listening(firing_nested=None)
+    again.does["firing_nested/shout"] = lambda event: seen.append(event.scratch["heard"])
+    assert (await office(again).resume(trace).run()).status == "completed"
+    network = [told for told in hook.told if told[0] != "run_settled" and told[:2] != ("tool_call", "look")]
+    assert seen == [len([told for told in network if told[0].startswith("firing")]) + 1 + 2]
+    with pytest.raises(ResumeRefused, match=r"Listening \(firing\)") as caught:
+        await office().resume(trace).run()
+    assert caught.value.code == "hook_missing"
+    plan = check(open_job(trace, App(target="a:b", value=office(), digest="d")))
+    assert [refusal.code for refusal in plan.refusals] == ["hook_missing"]
+    assert (await office().resume(trace).accept("hook_missing").run()).status == "completed"
+
+
+async def test_spans_are_nested_and_a_resume_links_to_the_run_before(tmp_path: Path) -> None:
+    spans, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    trace = str(tmp_path / "t.jsonl")
+    FAILS.add("fine")
+    net = office(telemetry=OpenTelemetry(provider))
+    await net.run({"place": ["lake"]}, trace=trace, workers=2)
+    first = {span.name: span for span in spans.get_finished_spans()}
+    names = {span.context.span_id: span.name for span in first.values()}
+    assert {name: span.parent and names[span.parent.span_id] for name, span in first.items()} == {
+        "execute_tool look": "invoke_agent clerk",  # the last of two
+        "chat scripted": "invoke_agent clerk",
+        "invoke_agent clerk": "firing clerk",
+        "firing clerk": "invoke_workflow office",
+        "firing nested/shout": "invoke_workflow office",
+        "invoke_workflow office": None,
+    }
+    failed = first["firing nested/shout"]
+    assert failed.status.status_code.name == "ERROR"
+    assert failed.attributes is not None
+    assert failed.attributes["error.type"] == "ValueError"
+    assert "fine" not in str([span.to_json() for span in first.values()])
+    FAILS.clear()
+    spans.clear()
+    await net.resume(trace).run()
+    last = spans.get_finished_spans()[-1]
+    assert [link.context.span_id for link in last.links] == [first["invoke_workflow office"].context.span_id]
