@@ -14,6 +14,10 @@ GENERAL = "(event not recorded)"
 
 EVENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "run_start": ("before the first step of a run", ("proceed", "rewrite", "stop")),
+    "ambiguous": (
+        "when a resume finds a call that may have happened",
+        ("proceed", "retry", "result", "failure", "abort", "leave"),
+    ),
     "firing": ("before each firing of a network", ("proceed", "stop")),
     "completion_call": ("before each request to the model", ("proceed", "patch", "stop")),
     "model_select": ("then, to choose the model", ("proceed", "select", "stop")),
