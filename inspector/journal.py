@@ -75,6 +75,12 @@ class RunStore(Protocol):
         """The operations of a run that have no end."""
 
 
+def refuse_existing(path: str) -> None:
+    """Raises UsageError for a trace that exists already."""
+    if os.path.lexists(path):
+        raise UsageError(path, "exists already: a run's trace is never written over")
+
+
 class TraceFile:
     """A trace file being written. Raises UsageError when the file exists already."""
 

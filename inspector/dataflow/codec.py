@@ -24,7 +24,7 @@ import sys
 import uuid
 import zoneinfo
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -61,10 +61,22 @@ class Codec(msgspec.Struct, frozen=True):
     load: Callable[[Any], Any]
 
 
-class Values:
-    """The values that can be saved: the built-in ones and the registered codecs."""
+class Large(Protocol):
+    """Where large values are kept apart."""
 
-    def __init__(self, codecs: tuple[Codec, ...] = ()) -> None:
+    def keep(self, value: Value) -> Value:
+        """What is to stand for a saved value: itself, or a reference."""
+
+    def whole(self, value: Value) -> Value:
+        """The saved value that a reference stands for; any other is itself. Raises Unreadable."""
+
+
+class Values:
+    """The values that can be saved: the built-in ones and the registered codecs; large ones in `large` (None: nothing
+    is kept apart)."""
+
+    def __init__(self, codecs: tuple[Codec, ...] = (), large: Large | None = None) -> None:
+        self._codecs, self._large = codecs, large
         self._by_type = {codec.type: codec for codec in codecs}
         self._by_name = {codec.name: codec for codec in codecs}
 
@@ -72,10 +84,23 @@ class Values:
         """The tagged JSON of a value. Raises Unsavable."""
         return self._encode(value, place, ())
 
+    def beside(self, large: Large) -> "Values":
+        """The same, with large values kept apart."""
+        return Values(self._codecs, large)
+
+    def keep(self, value: Any, place: str = "") -> Value:
+        """What stands for a value in a queue: its tagged JSON, or a reference to that. Raises Unsavable."""
+        saved = self.encode(value, place)
+        return saved if self._large is None else self._large.keep(saved)
+
+    def whole(self, value: Value) -> Value:
+        """The tagged JSON that a kept value stands for. Raises Unreadable."""
+        return value if self._large is None else self._large.whole(value)
+
     def decode(self, value: Value) -> Any:
         """The value again. Raises Unreadable."""
         try:
-            return self._decode(value)
+            return self._decode(self.whole(value))
         except Unreadable:
             raise
         except Exception as error:  # whatever a constructor says about a value that was tampered with

@@ -60,16 +60,19 @@ class NetworkRun:
         state = node.actor.fresh_state() if node.actor else {}
         return {name: self.values.encode(value, f"{node.name}.{name}") for name, value in state.items()}
 
-    def feed(self, inputs: Mapping[str, Iterable[Any]]) -> None:
-        """Put the run's inputs, by port, before the first step. Raises KeyError for an unknown port and
-        codec.Unsavable for a token that cannot be saved."""
-        for port, tokens in inputs.items():
-            queues = self.plan.inputs[port]
-            for index, token in enumerate(tokens):
-                saved = self.values.encode(token, f"input {port}[{index}]")
-                for queue in queues:
-                    self._queues.put(queue, saved)
+    def feed(self, inputs: Mapping[str, Iterable[Any]]) -> dict[str, list[Value]]:
+        """Put the run's inputs, by port, before the first step; returns their saved forms. Raises KeyError for an
+        unknown port and codec.Unsavable for a token that cannot be saved."""
+        kept = {
+            port: [self.values.keep(token, f"input {port}[{index}]") for index, token in enumerate(tokens)]
+            for port, tokens in inputs.items()
+        }
+        for port, tokens in kept.items():
+            for token in tokens:
+                for queue in self.plan.inputs[port]:
+                    self._queues.put(queue, token)
         self._check(range(len(self.plan.nodes)))
+        return kept
 
     def ready(self, limit: int) -> list[Firing]:
         """Up to `limit` firings that may begin now, in turn, beginning behind the node that fired last."""
@@ -142,10 +145,9 @@ class NetworkRun:
         return self._commit(firing, "node", [("done", len(items))], {}, times, f"{len(items)} items done")
 
     def _items(self, number: int, token: Value) -> list[Value]:
-        known = self._opened.get(number)
-        if known is None or known[0] is not token:
-            known = self._opened[number] = token, items_of(token)
-        return known[1]
+        if number not in self._opened or self._opened[number][0] is not token:
+            self._opened[number] = token, items_of(self.values.whole(token))
+        return self._opened[number][1]
 
     def release(self, firing: Firing, *, retry: bool = False) -> None:
         """The firing failed or was cancelled: everything is as it was. It may begin again only with `retry`."""

@@ -9,6 +9,7 @@ import msgspec
 
 from inspector.errors import UnreadableError
 from inspector.formats.files import File
+from inspector.formats.largevalues import LargeValues
 from inspector.formats.linefile import BROKEN
 from inspector.formats.lines import line_at
 from inspector.formats.memory import OneRun
@@ -18,6 +19,7 @@ from inspector.formats.states import Known, States
 from inspector.formats.tracelines import KIND, TraceLines
 from inspector.formats.traceops import operations, overlaid
 from inspector.model.changes import Change
+from inspector.model.large import replaced
 from inspector.model.records import FORMAT, RECORDS, Attempt, Checkpoint, End, Header, Operation, Program, StepRecord
 from inspector.model.run import Definition, Resume, Run, SourceInfo, State
 from inspector.model.source import RunSet
@@ -40,6 +42,7 @@ class TraceRun(TraceLines):
 
     def reset(self, head: bytes = b"") -> None:
         super().reset(head)
+        self._large = LargeValues(self.file.path if self.file.path != "-" else None, self.met)
         self._states = States(self._nearest, self._load, self._change)
         self._header: Header | None = None
         self._ended: tuple[int, End | None] = (-1, None)
@@ -144,6 +147,8 @@ class TraceRun(TraceLines):
         if not 0 <= step <= len(self.starts):
             return None
         state = self._states.at(step)
+        if state is not None:
+            state = replaced(state, self._large.loader())
         if state is None or step < len(self.starts) or not self.indexed:
             return state
         end = self._ending()[1]

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from inspector.dataflow.codec import Unreadable
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan as NetworkPlan
 from inspector.diff import Side, compare
-from inspector.errors import RefusedError, UsageError
+from inspector.errors import RefusedError, UnreadableError, UsageError
 from inspector.model.run import Definition, Run, SourceInfo
+from inspector.model.values import Value
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.loop import in_loop
@@ -22,6 +24,7 @@ from inspector.runner.network.fit import ADDED, fitted, hooked
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.run import Network
+from inspector.runner.network.values import LargeValues
 from inspector.runner.places import default_trace, new_id
 from inspector.runner.preflight import ACCEPTABLE, Decided, Finding, Work
 
@@ -60,7 +63,7 @@ def plan(job: Job) -> Plan:
         return base
     try:
         hooked(saved, code, job.decisions.accept)
-        fit = fitted(saved, flat, code, network.values)
+        fit = fitted(saved, flat, code, network.values.beside(LargeValues(None, [saved.path])))
         run = fit.run
         waits = asyncio.run(agents.waiting(run, _decided(job, saved)))
     except ResumeRefused as error:
@@ -186,7 +189,9 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     """Carry a plan out."""
     saved = _saved(job)
     if saved.status == "completed" and job.at_last:
-        return Ended(run=saved.header.id, status="completed", output=saved.output, trace=job.path, replayed=saved.step)
+        return Ended(
+            run=saved.header.id, status="completed", output=_output(saved), trace=job.path, replayed=saved.step
+        )
     if plan.needs and not (plan.runs or job.decisions.calls()):
         # Nothing would run: it stays as it is, and no new run is made of it.
         words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
@@ -203,6 +208,15 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     except RefusedError as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.reason)], plan) from error
     return _ended(result, emit)
+
+
+def _output(saved: SavedNetwork) -> Value:
+    """The output of a run that is over, whole. Raises UnreadableError where a large value of it is gone."""
+    large = LargeValues(None, [saved.path])
+    try:
+        return {port: [large.whole(token) for token in tokens] for port, tokens in (saved.output or {}).items()}
+    except Unreadable as error:
+        raise UnreadableError(saved.path, str(error)) from error
 
 
 def start(asked: Start, emit: Emit) -> Ended:

@@ -134,7 +134,7 @@ async def fire(
             tokens = await _tokens(actor, body, arguments, threads, None)
     puts = [(port, saved(run, firing, port, token)) for port, token in tokens]
     state = {
-        name: run.values.encode(value, f"{firing.node.name}.{name}") for name, value in actor.state_of(instance).items()
+        name: run.values.keep(value, f"{firing.node.name}.{name}") for name, value in actor.state_of(instance).items()
     }
     # Nothing comes between this and the commit: others' changes of the context are all there, or not yet.
     return Outcome(puts, state, applied(run.context, context.changes) if context is not None else {})
@@ -179,7 +179,7 @@ def saved(run: NetworkRun, firing: Firing, port: str, token: Any) -> Value:
         checked(run.plan.links[queue], token)
     place = run.plan.links[queues[0]].id if queues else f"{firing.node.name}.{port}"
     try:
-        return run.values.encode(token, place)
+        return run.values.keep(token, place)
     except Unsavable as error:
         raise Unsavable(
             error.place, f"{error.reason}; a token must outlive its process, so register a Codec for it"

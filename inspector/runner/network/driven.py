@@ -272,7 +272,7 @@ class Driven:
         return NetworkResult(
             status=status,
             reason=reason,
-            saved_outputs=outputs,
+            saved_outputs={port: [self.run.values.whole(token) for token in kept] for port, kept in outputs.items()},
             outputs={port: [self.run.values.decode(token) for token in tokens] for port, tokens in outputs.items()},
             run_id=self.run_id,
             failures=failures,

@@ -10,6 +10,7 @@ from inspector.dataflow.codec import Values
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan
 from inspector.errors import UnreadableError
+from inspector.model.large import references
 from inspector.model.records import FORMAT, Header, StepRecord
 from inspector.model.run import State
 from inspector.model.values import Number, Value, decimal, integer
@@ -79,6 +80,13 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
             inner = agents.restored(records) if counts[number] + 1 == int(count) else None
             if inner is not None:
                 run.keep(number, inner)
+
+
+def referred(run: NetworkRun, inputs: Value) -> set[str]:
+    """The digests of the large values that a run goes on with."""
+    state = run.state()
+    tokens = [list(queue.tokens or ()) for queue in state.queues or ()]
+    return references([inputs, tokens, [actor.state for actor in state.actors or ()]])
 
 
 def load(path: str, step: int | None = None) -> SavedNetwork:

@@ -10,7 +10,7 @@ from inspector.dataflow.codec import Codec, Values
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan, flatten
 from inspector.errors import UsageError
-from inspector.journal import Journal
+from inspector.journal import Journal, refuse_existing
 from inspector.model.run import Definition, RunLink
 from inspector.model.values import Value
 from inspector.runner import hooks as hooking
@@ -25,6 +25,7 @@ from inspector.runner.network.fit import fitted, hooked
 from inspector.runner.network.nodes import described
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.values import LargeValues
 from inspector.runner.network.watch import Watch, dressed, scoped
 from inspector.runner.places import new_id
 
@@ -81,11 +82,12 @@ class Network(dataflow.Network):
             raise UsageError(self.name, f"has no input port {unknown[0]!r}; it has {known}")
         plan = self.plan()
         _typed(self.name, plan, given)
-        run = NetworkRun(plan, self.values)
-        run.feed(given)
+        if trace is not None:
+            refuse_existing(trace)
+        run = NetworkRun(plan, self.values.beside(LargeValues(trace)))
+        saved = run.feed(given)
         run_id = id or new_id()
         driven = Driven(run, run_id, run_id, workers or plan.workers, control, observe, self.watch(run_id))
-        saved = {port: [self.values.encode(token) for token in tokens] for port, tokens in given.items()}
         return await driven.go(trace, journal, self.described(plan), saved, None, None)
 
     def run_sync(self, inputs: Mapping[str, Iterable[Any]] | None = None, **options: Any) -> NetworkResult:
@@ -168,7 +170,10 @@ class ResumingNetwork(agents.Deciding):
         plan = self.network.plan()
         today = self.network.described(plan)
         hooked(saved, today, self.decided.accept)
-        run = fitted(saved, plan, today, self.network.values).accepted(self.decided.accept)
+        if trace is not None:
+            refuse_existing(trace)
+        large = LargeValues(trace, [self.path])
+        run = fitted(saved, plan, today, self.network.values.beside(large)).accepted(self.decided.accept)
         open_ids = {happened.id for happened in saved.open}
         calls = {call: decided for call, decided in self._reconciled.items() if call not in open_ids}
         self.decided.reconcile = calls
@@ -182,6 +187,7 @@ class ResumingNetwork(agents.Deciding):
                 raise UsageError(run_id, "is the id of the run that is resumed; the new run needs one of its own")
             claims.succeeded(saved.header.id, run_id, trace)
             workers = self._options.get("workers") or plan.workers
+            large.bring(restore.referred(run, saved.header.input))
             watch = self.network.watch(run_id)
             watch.take_over(saved.scratch, saved.machine.get("telemetry") or {})
             control, observe = self._options.get("control"), self._options.get("observe")

@@ -1,0 +1,184 @@
+"""Large tokens: kept once beside the trace, read back by the reader and by resumes; a file that is gone is named."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector import Network, ResumeRefused, actor
+from inspector.errors import UsageError
+from inspector.formats import largevalues, open_path
+from inspector.model.large import LIMIT, folder
+from inspector.resume import check, open_job, resume
+from inspector.resume.apps import App
+
+FAILS: set[str] = set()
+BIG = "x" * LIMIT
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FAILS.clear()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@actor
+def grow(word: str) -> dict[str, str]:
+    return {"word": word, "text": BIG}
+
+
+@actor
+def hand_on(page: dict[str, str]) -> dict[str, str]:
+    return page
+
+
+@actor
+class Shelf:
+    """Keeps the last page."""
+
+    last: dict[str, str] | None = None
+
+    def fire(self, page: dict[str, str]) -> dict[str, str]:
+        if page["word"] in FAILS:
+            raise ValueError("full")
+        self.last = page
+        return page
+
+
+def line() -> Network:
+    net = Network("line")
+    first, second, third = net.add(grow), net.add(hand_on), net.add(Shelf())
+    net.connect(net.input("word"), first.word)
+    net.connect(first.out, second.page)
+    net.connect(second.out, third.page)
+    net.connect(third.out, net.output("page"))
+    return net
+
+
+def pages(*words: str) -> dict[str, Any]:
+    return {"page": [{"word": word, "text": BIG} for word in words]}
+
+
+def last_state(path: str) -> tuple[Any, Any]:
+    run = open_path(path).open()
+    list(run.index())
+    return run.state(len(run)), run
+
+
+async def test_a_large_token_is_written_once_and_read_back(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.jsonl")
+    result = await line().run({"word": ["a", "b"]}, trace=path)
+    assert result.outputs == result.saved_outputs == pages("a", "b")
+    assert os.path.getsize(path) < LIMIT / 2
+    names = os.listdir(folder(path))
+    assert len(names) == 2
+    assert all(len(name) == 64 + len(".json") for name in names)
+    state, run = last_state(path)
+    assert state.queues[-1].tokens == tuple(pages("a", "b")["page"])
+    assert state.actors[-1].state == {"last": pages("b")["page"][0]}
+    assert run.problems() == []
+    step = next(iter(run.steps(1, 2)))
+    assert step.produced[0].tokens[0]["$type"] == "large"
+    assert step.produced[0].tokens[0]["preview"].startswith('{"word": "a"')
+    ended = resume(open_job(path, App(target="a:b", value=line(), digest="d")), lambda event: None)
+    assert ended.output == pages("a", "b")
+
+
+async def test_a_resumed_run_has_its_own_copy(tmp_path: Path) -> None:
+    paths = [str(tmp_path / name) for name in ("t.jsonl", "u.jsonl", "v.jsonl")]
+    FAILS.add("b")
+    assert (await line().run({"word": ["a", "b"]}, trace=paths[0])).status == "failed"
+    before = {name: (tmp_path / "t.jsonl.values" / name).stat() for name in os.listdir(folder(paths[0]))}
+    assert (await line().resume(paths[0]).run(trace=paths[1])).status == "failed"
+    assert {name: (tmp_path / "t.jsonl.values" / name).stat() for name in os.listdir(folder(paths[0]))} == before
+    for name in before:
+        os.unlink(os.path.join(folder(paths[0]), name))
+    FAILS.clear()
+    done = await line().resume(paths[1]).run(trace=paths[2])
+    assert done.outputs == pages("a", "b")
+    assert last_state(paths[2])[0].queues[-1].tokens == tuple(pages("a", "b")["page"])
+    assert (await line().resume(paths[2], step=0).run()).outputs == pages("a", "b")
+
+
+@pytest.mark.parametrize("harm", ["missing", "torn"])
+async def test_a_file_that_is_not_whole_is_named_before_anything_runs(harm: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "t.jsonl")
+    FAILS.add("a")
+    await line().run({"word": ["a"]}, trace=path)
+    FAILS.clear()
+    (name,) = os.listdir(folder(path))
+    file = Path(folder(path), name)
+    if harm == "torn":
+        file.write_bytes(file.read_bytes()[:-1])
+    else:
+        file.unlink()
+    with pytest.raises(ResumeRefused, match=name.removesuffix(".json")) as caught:
+        await line().resume(path).run(trace=str(tmp_path / "u.jsonl"))
+    assert caught.value.code == "value_unreadable"
+    assert not (tmp_path / "u.jsonl").exists()
+    job = open_job(path, App(target="a:b", value=line(), digest="d"))
+    assert [refusal.code for refusal in check(job).refusals] == ["value_unreadable"]
+    state, run = last_state(path)
+    assert state.queues[2].tokens[0]["$type"] == "large"
+    assert [problem.where for problem in run.problems()] == [f"t.jsonl.values/{name}"]
+
+
+async def test_what_is_very_large_stays_a_reference_on_the_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "t.jsonl")
+    await line().run({"word": ["a", "b", "c"]}, trace=path)
+    monkeypatch.setattr(largevalues, "ALL", 2 * LIMIT + 1000)
+    state, run = last_state(path)
+    assert [type(token.get("text")) for token in state.queues[-1].tokens] == [str, str, type(None)]
+    assert run.problems() == []
+
+
+def test_a_reference_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    line().run_sync({"word": ["a"]}, trace=str(path))
+    (name,) = os.listdir(folder(str(path)))
+    path.write_text(path.read_text().replace(name.removesuffix(".json"), "../" * 20 + "etc/passwd"))
+    state, _ = last_state(str(path))
+    assert state.queues[-1].tokens[0]["sha256"].endswith("etc/passwd")
+
+
+async def test_a_trace_that_is_there_keeps_its_files(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("mine")
+    with pytest.raises(UsageError, match="exists already"):
+        await line().run({"word": [BIG]}, trace=str(path))
+    assert os.listdir(tmp_path) == ["t.jsonl"]
+
+
+async def test_a_loop_over_a_large_token_has_small_steps(tmp_path: Path) -> None:
+    @actor
+    def many(count: int) -> list[str]:
+        return [BIG[:1000]] * count
+
+    net = Network("n")
+    node, loop = net.add(many), net.loop(line_of_one())
+    net.connect(net.input("count"), node.count)
+    net.connect(node.out, loop["items"])
+    net.connect(loop.y, net.output("y"))
+    path, count = tmp_path / "t.jsonl", LIMIT // 500
+    result = await net.run({"count": [count]}, trace=str(path))
+    assert result.outputs["y"] == [1000] * count
+    steps = [line for line in path.read_text().splitlines() if line.startswith('{"record":"step"')]
+    assert max(map(len, steps)) < 5000
+    assert json.loads(steps[0])["step"]["produced"][0]["tokens"][0]["$type"] == "large"
+
+
+def line_of_one() -> Network:
+    @actor
+    def length(text: str) -> int:
+        return len(text)
+
+    net = Network("one")
+    node = net.add(length)
+    net.connect(net.input("x"), node.text)
+    net.connect(node.out, net.output("y"))
+    return net
