@@ -19,8 +19,8 @@ from inspector.model.values import to_json
 class Journal(Protocol):
     """Where the records of a run go."""
 
-    def append(self, record: JournalRecord, *, durable: bool = False) -> None:
-        """Add a record; `durable`: return only when it would survive the loss of power."""
+    def append(self, *records: JournalRecord, durable: bool = False) -> None:
+        """Add records, as one; `durable`: return only when they would survive the loss of power."""
 
     def close(self) -> None:
         """No more records."""
@@ -72,7 +72,7 @@ class RunStore(Protocol):
         """The lines of a run's journal."""
 
     def operations(self, key: str) -> Sequence[OperationRow]:
-        """The operations of a run that have no end."""
+        """The operations of a run, in the order in which they began."""
 
 
 def refuse_existing(path: str) -> None:
@@ -92,9 +92,9 @@ class TraceFile:
             raise UsageError(path, "exists already: a run's trace is never written over") from None
         _sync_folder(os.path.dirname(os.path.abspath(path)))
 
-    def append(self, record: JournalRecord, *, durable: bool = False) -> None:
-        # One write per line: a kill leaves whole lines, but for the last.
-        data = (to_json(record) + "\n").encode()
+    def append(self, *records: JournalRecord, durable: bool = False) -> None:
+        # One write: a kill leaves whole lines, but for the last.
+        data = "".join(to_json(record) + "\n" for record in records).encode()
         try:
             while data:
                 data = data[os.write(self._fd, data) :]

@@ -4,18 +4,19 @@ What is looked at before a run goes on is looked at without a claim, and a refus
 the revision that was looked at: if somebody was quicker, everything is looked at again.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from inspector.errors import StoreError, UnreadableError, UsageError
+from inspector.errors import RefusedError, StoreError, UnreadableError, UsageError
 from inspector.journal import ClaimedJournal, Journal, RunStore
-from inspector.model.records import End, Operation
+from inspector.model.records import End
 from inspector.model.run import Definition
-from inspector.model.stored import Claim, StoredRun, moment
+from inspector.model.stored import Claim, OperationRow, StoredRun, moment
 from inspector.model.values import Value
-from inspector.runner import driving, frozen, performing, restore, resuming
+from inspector.runner import driving, frozen, performing, restore, resuming, view
 from inspector.runner.driving import Deciding
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.leg import Emit, Leg
@@ -24,10 +25,13 @@ from inspector.runner.outcomes import ExistingOwner, Outcome, Started, TerminalR
 from inspector.runner.preflight import Finding, Preflight
 from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
+from inspector.runner.toolstep import close_batch
 
 if TYPE_CHECKING:
     from inspector.runner.agent import Agent
 
+CLOCKS_MS = 60_000
+"""How far the clocks of two hosts may be apart without a word."""
 TRIES = 5
 """How often a run is looked at again when somebody else was quicker."""
 
@@ -44,12 +48,12 @@ async def resumed(
         by_force = "owned" in asked.decided.accept or asked.decided.take_over is not None
         if owner is not None and not by_force:
             return existing(row, owner)
-        saved = saved_run(store.url, key, store.journal(key))
-        found, definition = await examined(asked, saved)
-        standing = found.standing(asked.decided.accept)
-        if standing:
-            raise ResumeRefused(standing[0].subject, standing[0].code, "; ".join(f.detail for f in standing))
-        resuming.all_known(asked, saved)
+        try:
+            saved, definition = await _fitting(asked, store, row)
+        except (RefusedError, RunnerError, UnreadableError):
+            if store.read(key).revision == row.revision:
+                raise
+            continue  # that was somebody else's run by now
         try:
             journal = store.take(row, by_force=owner is not None, definition=definition)
         except StoreError as error:
@@ -60,9 +64,22 @@ async def resumed(
     raise StoreError(key, "revision_conflict", "others change the run all the time: try again")
 
 
+async def _fitting(asked: Deciding[Any], store: RunStore, row: StoredRun) -> tuple[Restored, Definition | None]:
+    """The run of a row, when it fits, and the code of today where it is another and was accepted. Raises
+    ResumeRefused, RequestError and UnreadableError."""
+    # What others have written since is none of the row that was read.
+    saved = saved_run(store.url, row.key, b"".join(store.journal(row.key))[: row.size])
+    found, definition = await examined(asked, saved)
+    standing = found.standing(asked.decided.accept)
+    if standing:
+        raise ResumeRefused(standing[0].subject, standing[0].code, "; ".join(f.detail for f in standing))
+    resuming.all_known(asked, saved)
+    return saved, definition
+
+
 def existing(row: StoredRun, owner: Claim) -> ExistingOwner:
     """Who drives a run."""
-    ahead = owner.renewed - row.updated
+    ahead = owner.renewed - time.time() * 1000 > CLOCKS_MS
     return ExistingOwner(
         key=row.key,
         host=owner.program.host,
@@ -72,14 +89,14 @@ def existing(row: StoredRun, owner: Claim) -> ExistingOwner:
         expires=moment(owner.expires),
         renewed=moment(owner.renewed),
         attempt=row.attempt,
-        note=None if ahead >= 0 else "the clock was set back since",
+        note="that is still to come: a clock was set back" if ahead else None,
     )
 
 
-def saved_run(url: str, key: str, lines: list[bytes]) -> Restored:
+def saved_run(url: str, key: str, data: bytes) -> Restored:
     """The run that a journal of a store is. Raises UnreadableError, and ResumeRefused."""
     try:
-        return restore.read_trace(f"{url}: {key}", b"".join(lines), None)
+        return restore.read_trace(f"{url}: {key}", data, None)
     except (ResumeRefused, UnreadableError):
         raise
     except (RunnerError, ValueError, KeyError, TypeError, IndexError, RecursionError, msgspec.MsgspecError) as error:
@@ -115,15 +132,18 @@ async def _started(
 
         async def begin(leg: Leg) -> None:
             leg.durable = True
-            leg.open = _ambiguous(store, key)
             leg.recorder.after(saved.step)
+            open_step = _take_up(leg, store.operations(key))
             leg.recorder.begin()
-            configured = asked.configured()
-            if configured is not None:
-                leg.tell(configured)
-            if taken is not None:
-                leg.recorder.decision("take over", taken.who(), None, asked.decided.take_over)
-            await resuming.decide(leg, asked)
+            with leg.recorder.together():
+                configured = asked.configured()
+                if configured is not None:
+                    leg.tell(configured)
+                if taken is not None:
+                    leg.recorder.decision("take over", taken.who(), None, asked.decided.take_over)
+                await resuming.decide(leg, asked)
+                if open_step and leg.run.slots and view.settled(leg.run.slots):
+                    close_batch(leg)
             await driving.announce(leg)
 
         async with Outbox(journal, sink):
@@ -133,16 +153,23 @@ async def _started(
         journal.close()
 
 
-def _ambiguous(store: RunStore, key: str) -> dict[str, Operation]:
-    """What may have happened, by the run's own id of the call; the model's as ""."""
-    found = [row.operation for row in store.operations(key) if row.operation.status == "ambiguous"]
-    return {item.internal_call_id or "": item for item in found if item.kind in ("model", "tool")}
+def _take_up(leg: Leg, rows: Sequence[OperationRow]) -> bool:
+    """Tell a leg what the journal holds of an earlier process: what may have happened, and since when the open batch
+    is under way. Whether the step of that batch is still to be written."""
+    for row in rows:
+        if row.operation.status == "ambiguous" and row.operation.kind in ("model", "tool"):
+            leg.open[row.operation.internal_call_id or ""] = row.operation
+    later = [row.started for row in rows if row.operation.kind == "tool" and row.operation.seq > leg.recorder.seq]
+    begun = [at for at in later if at is not None]
+    if begun and leg.run.slots:
+        leg.batch_started = moment(min(begun))
+    return bool(begun) or not view.settled(leg.run.slots)
 
 
 async def replayed(asked: Deciding[Any], store: RunStore, row: StoredRun, sink: Sink | None) -> RunResult:
     """What a finished run came to, from its journal; what its events are still owed is done."""
     lines = store.journal(row.key)
-    saved = saved_run(store.url, row.key, lines)
+    saved = saved_run(store.url, row.key, b"".join(lines))
     end = _end(lines)
     if not row.acknowledged:
         await Outbox(store.over(row), sink).finish()

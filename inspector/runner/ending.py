@@ -67,8 +67,9 @@ def interrupted(leg: Leg) -> None:
     """The task was cancelled: what was begun may have happened."""
     if leg.run.slots:
         close_batch(leg)
-    leg.recorder.checkpoint("interrupted")
-    leg.recorder.end("interrupted", "cancelled", None, None, False)
+    with leg.recorder.together():
+        leg.recorder.checkpoint("interrupted")
+        leg.recorder.end("interrupted", "cancelled", None, None, False)
 
 
 async def _closed(leg: Leg, ending: Ending) -> Ending:
@@ -82,8 +83,9 @@ async def _closed(leg: Leg, ending: Ending) -> Ending:
         event = RunSettled(**leg.heard(), status=ending.status, output=ending.output, error=message)
         with contextlib.suppress(Stopped):  # it is over already
             await hookchain.first(leg.setup.hooks, event)
-    leg.recorder.checkpoint(ending.status)
-    leg.recorder.end(ending.status, ending.reason, ending.error, ending.output, is_final(leg.data))
+    with leg.recorder.together():
+        leg.recorder.checkpoint(ending.status)
+        leg.recorder.end(ending.status, ending.reason, ending.error, ending.output, is_final(leg.data))
     return ending
 
 

@@ -161,9 +161,10 @@ async def _tried(leg: Leg, prepared: Prepared, attempt: int) -> bool:
         return True
     except ModelError as failure:
         error = failure  # the name of an except clause ends with it
-        recorder.operation(operation, "failed", error=run_error(error), event=Rollback())
-        run.send(Rollback())
-        recorder.step(lambda seq: _failed_step(seq, prepared.model.name, error, started, recorder.clock()))
+        with recorder.together():
+            recorder.operation(operation, "failed", error=run_error(error), event=Rollback())
+            run.send(Rollback())
+            recorder.step(lambda seq: _failed_step(seq, prepared.model.name, error, started, recorder.clock()))
         leg.note("step", seq=recorder.seq, kind="model", status="failed", summary=error.message)
         if not error.retry or attempt >= leg.setup.retries.tries or leg.control.stopping:
             raise
@@ -171,11 +172,12 @@ async def _tried(leg: Leg, prepared: Prepared, attempt: int) -> bool:
         await leg.sleep(leg.setup.retries.delay(attempt, error.after))
         return leg.control.stopping
     told = Turn(answer, leg.streaming)
-    recorder.operation(operation, "succeeded", event=told)
-    run.send(told)
-    phase = leg.data.phase
-    held = phase.turn if isinstance(phase, Advancing | Resolving) else None
-    recorder.step(lambda seq: view.model_step(seq, held, answer.usage, started, recorder.clock()))
+    with recorder.together():
+        recorder.operation(operation, "succeeded", durable=True, event=told)
+        run.send(told)
+        phase = leg.data.phase
+        held = phase.turn if isinstance(phase, Advancing | Resolving) else None
+        recorder.step(lambda seq: view.model_step(seq, held, answer.usage, started, recorder.clock()))
     leg.note("step", seq=recorder.seq, kind="model", status="done", summary=shorten(_said(answer), view.SUMMARY))
     leg.send(ModelCalled(leg.data.calls[-1]))
     return True

@@ -5,9 +5,10 @@ machine takes in is written before the machine takes it in. So the last whole ch
 behind it are the machine, whenever the process ends.
 """
 
+import contextlib
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,13 +63,31 @@ class Recorder:
     def __init__(self, journal: Journal | None, data: RunData, shown: View, clock: Callable[[], str] = now) -> None:
         self.journal, self.data, self.shown, self.clock = journal, data, shown, clock
         self.seq = self.first = 0
+        self._held: list[JournalRecord] | None = None
+        self._held_durable = False
         self._last: State | None = None
         self._checkpoint_at = FIRST_CHECKPOINT
 
     def write(self, record: JournalRecord, *, durable: bool = False) -> None:
         """Add a record, if there is a journal."""
-        if self.journal is not None:
+        if self._held is not None:
+            self._held.append(record)
+            self._held_durable = self._held_durable or durable
+        elif self.journal is not None:
             self.journal.append(record, durable=durable)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """What is written inside is in the journal as a whole, or not at all. It is written as it is at the end: a
+        checkpoint inside is behind all that the machine is told here."""
+        self._held, self._held_durable = [], False
+        try:
+            yield
+            held = self._held
+        finally:
+            self._held = None
+        if held and self.journal is not None:
+            self.journal.append(*held, durable=self._held_durable)
 
     def header(self, run_id: str, prompt: Value, resumed_from: RunLink | None, source: str | None) -> None:
         """The first record."""

@@ -7,7 +7,7 @@ is told at its next record, before anything of it is written.
 import contextlib
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -110,23 +110,23 @@ class StoreJournal:
 
     # The journal
 
-    def append(self, record: JournalRecord, *, durable: bool = False) -> None:
-        """Add a record. Raises StoreError when it cannot be written, or the claim is lost."""
+    def append(self, *records: JournalRecord, durable: bool = False) -> None:
+        """Add records, as one write. Raises StoreError when they cannot be written, or the claim is lost."""
         with self._lock:
             if self._lost is not None:
                 raise self._lost
             if self.ended is not None:
                 raise StoreError(self.key, "claim_lost", "the run was given back: nothing is written behind it")
             if self.run is None:
-                self._first.append(record)
-                if isinstance(record, Checkpoint):
+                self._first += records
+                if any(isinstance(record, Checkpoint) for record in records):
                     self._create()
-            elif isinstance(record, End):
-                self._end(record)
+            elif isinstance(records[-1], End):
+                self._end(records[-1], records)
             else:
-                if isinstance(record, Operation) and record.status == "started":
+                if any(isinstance(record, Operation) and record.status == "started" for record in records):
                     self.renew()
-                self._revision = self.backend.progress(self._change(record), durable=durable)
+                self._revision = self.backend.progress(self._change(*records), durable=durable)
         self.wrote()
 
     def _create(self) -> None:
@@ -141,9 +141,9 @@ class StoreJournal:
             raise StoreError(self.key, "run_absent", "was deleted as it began")
         self.take(created, mode="continue")
 
-    def _end(self, end: End) -> None:
+    def _end(self, end: End, records: Sequence[JournalRecord]) -> None:
         """The run is over, or waits; the claim is given back with it."""
-        change = self._change(end)
+        change = self._change(*records)
         if end.final:
             self._revision = self.backend.finalize(change, end.status, end.reason)
         else:

@@ -77,9 +77,9 @@ class Store:
         """The lines of a run's journal, with their ends."""
         return list(self.backend.lines(key))
 
-    def operations(self, key: str) -> Sequence[OperationRow]:
-        """The operations of a run that have no end."""
-        return self.backend.operations(key, open_only=True)
+    def operations(self, key: str, *, open_only: bool = False) -> Sequence[OperationRow]:
+        """The operations of a run, in the order in which they began; `open_only`: those that have no end."""
+        return self.backend.operations(key, open_only=open_only)
 
     def events(self, key: str) -> Sequence[Event]:
         """The events of a run, delivered or not."""
@@ -118,6 +118,6 @@ class Store:
 
 def abandoned(claim: Claim) -> bool:
     """Whether nobody can be driving under a claim any more, though its lease has not passed."""
-    if claim.born and claim.born == born(os.getpid()):
+    if claim.program.pid == os.getpid() and claim.born == born(os.getpid()) != "":
         return not driven_here(claim.token)
     return gone(claim.program, claim.born)

@@ -129,10 +129,10 @@ class Kept(Journal):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def append(self, record: JournalRecord, *, durable: bool = False) -> None:
+    def append(self, *records: JournalRecord, durable: bool = False) -> None:
         from inspector.model.values import to_json
 
-        self.lines.append(to_json(record))
+        self.lines += map(to_json, records)
 
     def close(self) -> None: ...
 

@@ -32,7 +32,7 @@ class Ended(msgspec.Struct, frozen=True):
 def saved(job: Job, source: Stored) -> Restored:
     """The run as it stands in the copy. Raises UnreadableError and ResumeRefused."""
     if job.at_last:
-        return saved_run(job.path, source.stored.key, [source.journal()])
+        return saved_run(job.path, source.stored.key, source.journal())
     return restore.read_trace(f"{job.path}: {source.stored.key}", source.journal(), job.step)
 
 

@@ -44,12 +44,13 @@ class Inside:
         self._write, self._seq, self._firing = write, seq, firing
         self.data: RunData | None = None
 
-    def append(self, record: JournalRecord, *, durable: bool = False) -> None:
-        """Add a record, as a move of the firing."""
-        if isinstance(record, Checkpoint) and isinstance(record.machine, RunData):
-            self.data = record.machine
-        event = {"event": NESTED, "firing": self._firing, "record": msgspec.Raw(to_json(record).encode())}
-        self._write(Move(seq=self._seq(), event=event), durable=durable)
+    def append(self, *records: JournalRecord, durable: bool = False) -> None:
+        """Add records, as moves of the firing."""
+        for record in records:
+            if isinstance(record, Checkpoint) and isinstance(record.machine, RunData):
+                self.data = record.machine
+            event = {"event": NESTED, "firing": self._firing, "record": msgspec.Raw(to_json(record).encode())}
+            self._write(Move(seq=self._seq(), event=event), durable=durable and record is records[-1])
 
     def close(self) -> None:
         """Nothing: the network's journal goes on."""

@@ -1,0 +1,51 @@
+"""Killed before or behind any write of its store, a run goes on there and ends as if nothing had happened."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent.parent
+EVERY = 1 if os.environ.get("RUNINSPECT_FUZZ") else 5
+
+
+def test_killed_at_every_write(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.store.crash", str(tmp_path), str(EVERY)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-500:]
+    *killed, last = [json.loads(line) for line in done.stdout.splitlines()]
+    clean = last["clean"]
+    assert clean["row"] == ["completed", None, 3, True, True, True]
+    assert Counter(line.split()[0] for line in clean["effects"]) == {"look": 1, "pay": 1, "mail": 1}
+    assert len(clean["session"]) == 4
+    assert {case["at"] for case in killed} == set(range(0, last["writes"], EVERY))
+    for case in killed:
+        _as_if_nothing_had_happened(case, clean)
+
+
+def _as_if_nothing_had_happened(case: dict[str, Any], clean: dict[str, Any]) -> None:
+    place = f"killed at write {case['at']}, behind {case['behind']}"
+    for name in ("row", "told", "steps", "session", "pending"):
+        assert case[name] == clean[name], f"{place}: {name}"
+    counts = Counter(case["effects"])
+    assert set(counts) == set(clean["effects"]), place
+    for effect, count in counts.items():
+        # What says that it may run again can run twice, with the same key.
+        assert count == 1 or (count == 2 and effect.startswith("look ")), f"{place}: {effect} {count} times"
+    ids = [event_id for event_id, _ in case["events"]]
+    assert len(set(ids)) == len(ids), place
+    kept = {event_id for event_id, kind in clean["events"] if not kind.startswith("operation_")}
+    assert kept <= set(ids), place
+    kinds = Counter(kind for _, kind in case["events"])
+    for kind, count in Counter(kind for _, kind in clean["events"]).items():
+        if not kind.startswith("operation_"):
+            assert kinds[kind] == count, f"{place}: {kind}"
+    assert case["attempt"] <= 2, place
