@@ -74,7 +74,7 @@ class Steering(Control):
     """The control of a run that somebody watches. `tell` is called, in the run's thread, with a `held` event
     when it is held, and a `going` event when it goes on. `models` are the names of its models."""
 
-    def __init__(self, tell: Callable[[dict[str, Any]], None], breaks: Sequence[Break] = ()) -> None:
+    def __init__(self, tell: Callable[[dict[str, Any]], object], breaks: Sequence[Break] = ()) -> None:
         super().__init__()
         self.breaks = tuple(breaks)
         self.models: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Steering(Control):
         """Go on by one effect, then hold again."""
         self._steps, self._paused = 1, True
 
-    def heard(self, emit: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    def heard(self, emit: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
         """`emit`, with an ear for the steps that breakpoints are on."""
 
         def hear(event: dict[str, Any]) -> None:

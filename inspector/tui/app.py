@@ -96,7 +96,7 @@ class Inspector(Quiet):
 
     def on_unmount(self) -> None:
         if self.desk:
-            self.desk.loader.close()
+            self.desk.close()
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and self.desk:
@@ -113,6 +113,10 @@ class Inspector(Quiet):
     def action_palette(self) -> None:
         if self.desk:
             self.desk.palette()
+
+    async def action_quit(self) -> None:
+        if self.desk is None or not self.desk.stops():
+            self.exit()
 
     def action_leave(self, escape: bool) -> None:
         if (self.desk is None or not self.desk.back(escape)) and not escape:
@@ -147,8 +151,11 @@ def run_app(
     if path == "-":
         _keys_from_terminal()
     ascii = ascii or not unicode_locale()
+    from inspector.tui.capture import own_terminal
+
     app = Inspector(path, run=run, step=step, format=format, follow=follow, ascii=ascii, means=means)
-    app.run(mouse=mouse)
+    with own_terminal():
+        app.run(mouse=mouse)
     if app.defect is not None:
         raise app.defect
     if app.error is not None:

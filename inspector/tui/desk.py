@@ -1,6 +1,6 @@
 """What is on the screen: which run or list is open, reports to it, and the way back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from inspector.tui.session import Session
 
 if TYPE_CHECKING:
     from inspector.tui.code import Code
+    from inspector.tui.live import Live
 
 
 class Desk:
@@ -42,8 +43,14 @@ class Desk:
         ascii: bool,
         now: Callable[[], datetime],
         means: Means = LOOKING,
+        parent: "Desk | None" = None,
     ) -> None:
         self.app = app
+        self.parent = parent
+        self.child: Desk | None = None
+        self.opened_run: str | None = None
+        """The id that the open run was asked for by."""
+        self._shows: Live | None = None
         self.means = means
         self.loader = Loader(post)
         self._post, self._format = post, format
@@ -55,7 +62,8 @@ class Desk:
     @property
     def run(self) -> RunScreen | None:
         """The screen of the open run, also while another one covers it."""
-        return next((screen for screen in self.app.screen_stack if isinstance(screen, RunScreen)), None)
+        screens = (screen for screen in self.app.screen_stack if isinstance(screen, RunScreen))
+        return next((screen for screen in screens if screen.loader is self.loader), None)
 
     @property
     def runs(self) -> RunsPage | None:
@@ -91,7 +99,9 @@ class Desk:
     def _opened(self, report: Opened) -> None:
         session = Session(step=self._step, follow=self._follow, ascii=self._ascii)
         session.opened(report)
+        self.opened_run = report.run_id
         screen = RunScreen(session, self.loader)
+        screen.desk, screen.shows = self, self._shows
         screen.begin(self.means, partial(self._code, report.run_id))
         self.app.push_screen(screen)
 
@@ -99,6 +109,110 @@ class Desk:
         from inspector.tui.code import Code
 
         return Code(self._post, self._path, run, self._format)
+
+    @property
+    def path(self) -> str:
+        """What is open."""
+        return self._path
+
+    @property
+    def format(self) -> str | None:
+        """What it was said to be read as."""
+        return self._format
+
+    def enter(self, path: str, shows: "Live | None") -> None:
+        """Open another path over this one, and follow it: a run that is driven, here (`shows`) or elsewhere."""
+        child: Desk | None = None
+
+        def post(report: Report) -> None:
+            if child is not None:
+                self.app.call_later(child.take, report)
+
+        child = self.child = Desk(
+            self.app,
+            post,
+            path,
+            run=None,
+            step=None,
+            format=None,
+            follow=True,
+            ascii=self._ascii,
+            now=self._now,
+            means=self._named(),
+            parent=self,
+        )
+        child._shows = shows
+        self.app.desk = child  # type: ignore[attr-defined]
+
+    def _named(self) -> Means:
+        code = self.run.code if self.run is not None else None
+        return self.means if code is None else self.means._replace(app=code.target)
+
+    def over(self, live: "Live") -> None:
+        """The run that was begun from here has ended: back to its plan where there is more to decide."""
+        desk = self.child or self
+        run = desk.run
+        if run is None or live.ended is None or run.shows is not live:
+            return
+        if run.code is not None:
+            run.code.judge(None)
+        run.update_verdict()
+        if live.ended.status == "suspended" and self.app.screen is run:
+            run.resume(None)
+
+    def leave(self) -> None:
+        """Go back to the desk below."""
+        assert self.parent is not None
+        self.loader.close()
+        self.parent.child = None
+        self.app.desk = self.parent  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        """End the threads of all desks."""
+        self.loader.close()
+        if self.parent is not None:
+            self.parent.close()
+
+    def stops(self) -> bool:
+        """Ctrl-C: stop the run that is driven here. False where there is none."""
+        live = next((run.driven for desk in self.chain() if (run := desk.run) is not None and run.driven), None)
+        if live is None:
+            return False
+        if not live.resumption.steering.stopping:
+            live.stop()
+            if self.run is not None:
+                self.run.tell("stopping at the next boundary; a second Ctrl-C does not wait for it", "waiting")
+        else:
+            self._give_up(live)
+        return True
+
+    def chain(self) -> "Iterator[Desk]":
+        """This desk and those below."""
+        yield self
+        if self.parent is not None:
+            yield from self.parent.chain()
+
+    def _give_up(self, live: "Live") -> None:
+        from inspector.tui.asking import Choice, answer_of
+
+        def choose(line: Line | None) -> None:
+            how = answer_of(line)
+            if how == "give up":
+                live.resumption.steering.give_up()
+            elif how == "leave":
+                self.app.exit(return_code=1)
+
+        told = [
+            "The run stops as soon as what is under way has ended. What is given up before that may have happened: "
+            "it waits for a word of yours at the next resume. Everything that has ended is written down.",
+            live.line_text(),
+        ]
+        answers = (
+            ("wait", "wait for the boundary"),
+            ("give up", "give up what is under way now"),
+            ("leave", "leave the inspector now, whatever is under way"),
+        )
+        self.app.push_screen(Choice("The run has not stopped yet", told, answers), choose)
 
     def _failed(self, report: Failed) -> None:
         if self.runs is None:
@@ -120,7 +234,7 @@ class Desk:
         """Whose keys work here."""
         screen = self.app.screen
         if isinstance(screen, RunScreen):
-            return ("run", "rows", "state", "app")
+            return (*(("live",) if screen.driven else ()), "run", "rows", "state", "app")
         return (*screen.PLACES[:-1], "rows", "app") if isinstance(screen, Page) else ("app",)
 
     def help(self) -> None:
@@ -145,8 +259,16 @@ class Desk:
         if isinstance(screen, RunScreen):
             if screen.back(escape):
                 return True
+            if self.parent is not None:
+                screen.close()
+                self.app.pop_screen()
+                self.leave()
+                return True
             if self.runs is None:
                 return False
+            if screen.driven is not None:
+                screen.tell("a run is driven from here: Ctrl-C stops it, r shows it")
+                return True
             screen.close()
             self.app.pop_screen()
             self.loader.leave_run()

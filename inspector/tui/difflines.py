@@ -97,7 +97,8 @@ def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | 
         words = ", ".join(dict.fromkeys(f"{item.code} {item.subject}" for item in plan.refusals))
         spans.append(Span(f"refused: {words}", "failed"))
     elif plan is not None:
-        spans.append(Span("can be resumed", "done"))
+        over = not (plan.runs or plan.runs_again or plan.needs)
+        spans.append(Span("nothing is left to run" if over else "can be resumed", "done"))
     if compared is None:
         return Line((*spans, Span("  …", "dim")))
     for section, name in (("Tools", "tools"), ("Graph", "graph"), ("Hooks", "hooks")):

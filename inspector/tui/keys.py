@@ -1,8 +1,9 @@
 """Every key, as data: Textual's bindings, the footer, the help screen and the README's list are made of it.
 
-A key belongs to a place (`where`): `app` everywhere, `run` the screen of a run, `runs` the list of runs,
-`rows` any list of lines, `state` the state pane, `viewer` a value shown full-screen, `diff` a difference,
-`prompt` a line that is being typed. `hint` is its word in the footer; keys without one stand in the help alone.
+A key belongs to a place (`where`): `app` everywhere, `run` the screen of a run, `live` the same while the run is
+driven from here, `runs` the list of runs, `rows` any list of lines, `state` the state pane, `viewer` a value shown
+full-screen, `diff` a difference, `resume` the plan of a resume, `prompt` a line that is being typed. `hint` is its
+word in the footer; keys without one stand in the help alone.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Literal, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
-Where = Literal["app", "run", "runs", "rows", "state", "viewer", "diff", "prompt"]
+Where = Literal["app", "run", "runs", "rows", "state", "viewer", "diff", "resume", "live", "prompt"]
 
 
 class Key(NamedTuple):
@@ -45,6 +46,9 @@ KEYS = (
     Key("odd-on", "right_square_bracket", "odd(1)", "the next failed or open step", "run", "failed/open", "]"),
     Key("go", "g", "go", "go to a step by its number", "run", "go to"),
     Key("diff", "d", "diff", "what is different: the step before, the mark, another run, today's code", "run", "diff"),
+    Key("resume", "r", "resume", "resume the run: shows the plan first", "run", "resume"),
+    Key("rerun", "R", "rerun", "run again from this step on: shows the plan first", "run"),
+    Key("output", "O", "output", "what the code of a run that was resumed here printed", "run"),
     Key("find", "slash", "find", "find a text in names, summaries and records", "run", "find", "/"),
     Key("find-on", "n", "find_again(1)", "the next place where it stands", "run"),
     Key("find-back", "N", "find_again(-1)", "the place before", "run"),
@@ -90,6 +94,19 @@ KEYS = (
     Key("diff-mark", "m", "beside('mark')", "against the marked step", "diff", "mark"),
     Key("diff-code", "c", "beside('code')", "against today's code", "diff", "code"),
     Key("diff-other", "o", "beside('other')", "against another run or file", "diff", "other run"),
+    Key("run", "r", "run", "do what the plan says", "resume", "run"),
+    Key("approve", "a", "decide('approve')", "approve the call at the cursor", "resume", "approve"),
+    Key("deny", "x", "decide('deny')", "deny it, with a reason", "resume", "deny"),
+    Key("edit", "e", "decide('edit')", "edit its arguments here", "resume", "edit"),
+    Key("edit-outside", "E", "decide('editor')", "edit its arguments in $EDITOR", "resume"),
+    Key("answer", "i", "decide('answer')", "answer what it asks", "resume", "answer"),
+    Key("why", "w", "decide('why')", "write down why it was decided so", "resume"),
+    Key("accept", "c", "accept", "accept the warning at the cursor, or no longer", "resume", "accept"),
+    Key("owner-follow", "F", "owner('follow')", "follow the run that somebody else drives", "resume"),
+    Key("owner-take", "K", "owner('take')", "take the run over from whoever drives it, with a reason", "resume"),
+    Key("plan-output", "O", "output", "what the code printed when it was imported", "resume"),
+    Key("pause", "space", "pause", "pause at the next boundary; go on", "live", shown="Space"),
+    Key("one-step", "s", "one_step", "one step, then pause again", "live"),
     Key("runs-find", "slash", "find", "show only runs whose line holds a text", "runs", "filter", "/"),
     Key("runs-problems", "p", "problems", "what is wrong with the source, and where", "runs", "problems"),
     Key("palette", "ctrl+p", "palette", "choose what to do from a list", "app", shown="Ctrl-P"),

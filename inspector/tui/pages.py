@@ -23,6 +23,8 @@ TITLES: dict[Where, str] = {
     "state": "In the state pane",
     "viewer": "In an opened value",
     "diff": "In a difference",
+    "resume": "In the plan of a resume",
+    "live": "While a run is driven here",
     "app": "Everywhere",
     "prompt": "While typing",
 }

@@ -38,6 +38,11 @@ class RunActions(RunKeys):
     def more_bars(self) -> tuple[Bar, ...]:
         return (VerdictBar(self),)
 
+    @property
+    def busy(self) -> bool:
+        """Whether the run is driven here now: then nothing is to be said of going on with it."""
+        return False
+
     def begin(self, means: Means, code: Callable[[], Code]) -> None:
         """What the command line says, and what to ask about code."""
         self.means, self._make_code = means, code
@@ -190,7 +195,7 @@ class VerdictBar(Bar):
 
     def lines(self) -> tuple[Line, ...]:
         run = self._run
-        if run.code is None or run.code.target is None:
+        if run.code is None or run.code.target is None or run.busy:
             return ()
         from inspector.tui import difflines
 

@@ -3,11 +3,11 @@
 from inspector.tui.header import rate
 from inspector.tui.reports import Damaged, Exported, Failed, Fetched, Known, Report, Scanned, Searched, Stood
 from inspector.tui.rows import Rows
-from inspector.tui.runactions import RunActions
+from inspector.tui.runresume import RunResume
 from inspector.tui.timeline import Timeline, TitlesBar
 
 
-class RunScreen(RunActions):
+class RunScreen(RunResume):
     """A run. It decides nothing: the session does."""
 
     def take(self, report: Report) -> None:

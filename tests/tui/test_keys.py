@@ -14,6 +14,7 @@ from inspector.tui.desk import Desk
 from inspector.tui.diffscreen import DiffPage
 from inspector.tui.line import text_of
 from inspector.tui.pages import TITLES
+from inspector.tui.resumescreen import ResumePage
 from inspector.tui.rows import Rows
 from inspector.tui.runscreen import RunScreen
 from inspector.tui.runsscreen import RunsPage
@@ -27,12 +28,16 @@ PLACES = {
     "rows": (Rows,),
     "viewer": (Viewer,),
     "diff": (DiffPage,),
+    "resume": (ResumePage,),
+    "live": (RunScreen,),
 }
 TOGETHER = (
     ("run", "state", "rows", "app"),
     ("runs", "rows", "app"),
     ("viewer", "rows", "app"),
     ("diff", "rows", "app"),
+    ("resume", "rows", "app"),
+    ("live", "run", "state", "app"),
 )
 
 

@@ -17,6 +17,7 @@ from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.steering import Steering
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.claims import Claims
@@ -161,6 +162,9 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         # Nothing would run: it stays as it is, and no new run is made of it.
         key = job.source.stored.key if isinstance(job.source, Stored) else saved.id
         return Ended(run=key, status="suspended", reason=_reason(plan), trace=job.path)
+    if isinstance(job.control, Steering):
+        model = asked.setup.model
+        job.control.models = (model if isinstance(model, str) else getattr(model, "name", "model"),)
     if isinstance(job.source, Stored) and job.at_last:
         return _ended_as(_stored.resume(job, job.source, plan, decide, emit), emit)
     asked.observe(emit).control(job.control)

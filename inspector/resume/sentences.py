@@ -1,0 +1,51 @@
+"""What the codes of a plan mean, in a sentence, and what can be done about it: the same on the screen and in text."""
+
+SENTENCES = {
+    "graph_changed": "The graph is not the one that the run was made with, and its tokens stand between nodes of the "
+    "old one. Go back to the code that the run was made with, or start a new run.",
+    "tool_missing": "A call that is still to be made needs a tool that the code no longer has. Put the tool back, or "
+    "accept that the model is told that it is gone.",
+    "arguments_invalid": "The arguments that the model gave do not fit the tool as it is today. Edit them, or deny "
+    "the call.",
+    "hook_missing": "A hook or an approval that watched over this run is no longer there, so what it would have kept "
+    "from happening could happen. Put it back, or accept that it is gone.",
+    "node_missing": "A part of the program that is next to run is no longer there by that name. Give it its name back.",
+    "definition_unknown": "The file does not say what the code was, so nobody can tell whether today's fits.",
+    "not_resumable": "Nothing here can go on with this run; it can be looked at.",
+    "step_not_resumable": "The run can go on, but not from this step. Choose another one.",
+    "terminal": "The run is over: there is nothing left to run. R begins again from a step before the last.",
+    "model_in_flight": "A model request was sent and no answer is recorded. Sending it again is paid again; accept "
+    "that, or leave the run as it is.",
+    "owned": "Somebody is driving this run right now. Follow it, or wait; taking it over stops the other at its next "
+    "boundary.",
+    "value_unreadable": "A saved value cannot be read back by today's code. Put back the class that it was made of.",
+    "inputs_missing": "The run waits for inputs that nobody gave. Answer them.",
+    "version_unsupported": "The file was written in a version that is not known here.",
+    "other_run": "The code is not the program that this run was made with. Name the right one, or accept that another "
+    "goes on.",
+    "plan_changed": "The file or the code changed since this plan was made, so it was made again. Look at it once "
+    "more.",
+    "tool_changed": "A tool that is to be called is not what it was. Accept that the new one runs.",
+    "runs_again": "Something that is already done would be done once more.",
+    "side_effects": "What happened behind this step stays as it is: it is not undone by going back.",
+    "already_resumed": "Somebody has gone on with this run before. Going on again makes a second run, and may do "
+    "things twice.",
+    "parameters_unknown": "The file does not say what some parts were set to, so that today's settings are used.",
+    "replay_may_stop": "What was done is replayed by running the same code on the same tokens, and may come out "
+    "differently; then it stops there.",
+    "extra_tools": "There are tools that are new. The calls that wait cannot use them; the model may, later.",
+    "node_changed": "The body of a node changed. The new one runs from here on.",
+    "definition_changed": "The code is not what the durable run was begun with, and such a run keeps to its code. Go "
+    "back to that, or accept that it goes on with the code of today.",
+    "in_flight": "Something was under way when the process ended. It runs again, with its effects.",
+    "both_branches": "A loop or an if of wfpy runs both of its branches here.",
+    "checkpoint_differs": "The checkpoint and the journal do not say the same. What is resumed is the checkpoint.",
+    "context_journal": "The shared context is as it was; how it came to be so is not known to the new run.",
+    "pickled": "Saved values name code that runs when they are read back. Go on only with a file that you trust.",
+}
+"""The sentence of each code of `check`."""
+
+
+def sentence(code: str) -> str | None:
+    """What a code means; None for one that has no sentence."""
+    return SENTENCES.get(code)

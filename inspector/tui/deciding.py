@@ -1,0 +1,161 @@
+"""What was decided about a run that is to be resumed: plain Python, one change at a time."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from inspector.model.values import Value, to_json
+from inspector.resume import Need, Plan
+from inspector.resume.plan import Decisions, Reconciliation
+from inspector.tui.driving import Planned
+
+WORDS = {
+    "approve": "approved",
+    "deny": "denied",
+    "answer": "answered",
+    "retry": "runs once more",
+    "result": "has this result",
+    "failure": "failed",
+    "abort": "the run is given up",
+    "leave": "stays open",
+}
+"""What was decided, in a word or two."""
+
+
+class Deciding:
+    """The decisions so far, and the last plan that was made with them."""
+
+    def __init__(self) -> None:
+        self.decisions = Decisions()
+        self.planned: Planned | None = None
+        self._known: dict[str, Need] = {}
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan; None before there is one, and where there is none."""
+        return self.planned.plan if self.planned else None
+
+    def needs(self) -> list[Need]:
+        """What is owed, or was: also what is decided by now, as the plan no longer names it then. Their order stays."""
+        open_calls = {need.call_id for need in self.plan.needs} if self.plan else set()
+        return [need for call, need in self._known.items() if call in open_calls or self.decisions.met(need)]
+
+    def owed(self) -> list[Need]:
+        """What is still to be decided."""
+        return [need for need in self.needs() if not self.decisions.met(need)]
+
+    def take(self, planned: Planned) -> None:
+        """A plan has come. One that was made with other decisions is overtaken."""
+        if planned.decisions != self.decisions:
+            return
+        self.planned = planned
+        for need in planned.plan.needs if planned.plan else ():
+            self._known.setdefault(need.call_id, need)
+
+    def word(self, need: Need) -> str | None:
+        """What was decided about a need."""
+        made, call = self.decisions, need.call_id
+        if call in made.approve:
+            return WORDS["approve"]
+        if call in made.deny:
+            reason = made.deny[call]
+            return WORDS["deny"] + (f": {reason}" if reason else "")
+        if call in made.answer:
+            return f"{WORDS['answer']}: {to_json(made.answer[call])[:200]}"
+        if call in made.reconcile:
+            how = made.reconcile[call]
+            return WORDS[how.how] + (f": {to_json(how.value)[:200]}" if how.value is not None else "")
+        return None
+
+    def decide(self, need: Need, how: str, value: Value = None) -> None:
+        """Decide about a call, in place of what was decided before. `how` is `approve`, `deny` (a reason),
+        `answer` (a value), `retry`, `result` (a value), `failure` (a text), `abort` or `leave`."""
+        self.undo(need)
+        made, call = self.decisions, need.call_id
+        change: dict[str, Any] = {}
+        if how == "approve":
+            change["approve"] = (*made.approve, call)
+        elif how == "deny":
+            change["deny"] = {**made.deny, call: value}
+        elif how == "answer":
+            change["answer"] = {**made.answer, call: value}
+        else:
+            change["reconcile"] = {**made.reconcile, call: Reconciliation(how=how, value=value)}  # type: ignore[arg-type]
+        self._set(**change)
+
+    def undo(self, need: Need) -> None:
+        """Take a decision back."""
+        made, call = self.decisions, need.call_id
+        self._set(
+            approve=tuple(other for other in made.approve if other != call),
+            deny=_without(made.deny, call),
+            answer=_without(made.answer, call),
+            reconcile=_without(made.reconcile, call),
+        )
+
+    def edit(self, call: str, arguments: Value) -> None:
+        """Have a call run with these arguments."""
+        self._set(arguments={**self.decisions.arguments, call: arguments})
+
+    def because(self, call: str, reason: str) -> None:
+        """Why a call was decided about as it was; an empty text: no reason."""
+        why = _without(self.decisions.why, call)
+        self._set(why={**why, call: reason} if reason else why)
+
+    def accept(self, code: str) -> None:
+        """Accept what has this code, or no longer."""
+        self._set(accept=self.decisions.accept ^ {code})
+
+    def take_over(self, reason: str) -> None:
+        """Take the run from whoever drives it."""
+        self._set(take_over=reason or None)
+
+    def _set(self, **change: Any) -> None:
+        self.decisions = msgspec.structs.replace(self.decisions, **change)
+
+    def arguments(self, call: str) -> Value:
+        """What a call would run with."""
+        if call in self.decisions.arguments:
+            return self.decisions.arguments[call]
+        return next((item.arguments for item in self._pending(call)), None)
+
+    def _pending(self, call: str) -> list[Any]:
+        pending = self.planned.pending if self.planned else ()
+        return [item for item in pending if call in (item.call_id, item.internal_call_id)]
+
+    def hindrance(self) -> str | None:
+        """Why the run cannot go on yet, in words; None when it can."""
+        if self.planned is None:
+            return "the plan is being made …"
+        plan = self.planned.plan
+        if plan is None:
+            return self.planned.error or "there is no plan"
+        if plan.refusals:
+            return f"refused: {', '.join(dict.fromkeys(item.code for item in plan.refusals))}"
+        owed = self.owed()
+        if owed:
+            return f"{len(owed)} decision{'' if len(owed) == 1 else 's'} owed: {', '.join(n.call_id for n in owed)}"
+        waiting = plan.unaccepted(self.decisions.accept)
+        if waiting:
+            return f"to be accepted first: {', '.join(dict.fromkeys(item.code for item in waiting))}"
+        return None
+
+
+def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}
+
+
+def read_json(text: str) -> Value:
+    """A value as it is typed: JSON, or else the text itself where it cannot be meant as JSON. Raises ValueError."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        if text.strip()[:1] in ('"', "{", "[") or not text.strip():
+            raise ValueError(f"this is no JSON: {error}") from None
+        return text
+
+
+def pretty(value: Value) -> str:
+    """A value as it is edited in an editor."""
+    return json.dumps(json.loads(to_json(value)), indent=2, ensure_ascii=False)

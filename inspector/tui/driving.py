@@ -1,0 +1,193 @@
+"""A resume: planned, and then driven, in a thread of this process, so that the screen never waits for it.
+
+What comes of it goes to `post` as events. The code is imported afresh for the first plan, and again whenever
+one of its files has changed.
+"""
+
+import contextlib
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from inspector.errors import InspectorError
+from inspector.model.run import Pending
+from inspector.model.source import RunSource
+from inspector.model.stored import Stored
+from inspector.resume import Job, Plan, Refused, check, open_job, resume
+from inspector.resume.apps import App, load
+from inspector.resume.plan import Decisions, Ended, Refusal
+from inspector.resume.steering import Steering, read_break
+from inspector.runner.claims import Claims, Successor
+from inspector.tui.capture import Output, capturing
+
+
+class Planned(NamedTuple):
+    """A plan, or why there is none. `pending` is what is open at the step; `owner` is who drives the run now, in
+    words, and `successors` what it was resumed as."""
+
+    decisions: Decisions
+    plan: Plan | None = None
+    error: str | None = None
+    run: str | None = None
+    last: int = 0
+    pending: tuple[Pending, ...] = ()
+    owner: str | None = None
+    successors: tuple[Successor, ...] = ()
+
+
+class Happened(NamedTuple):
+    """Something of the run, as `resume --json` prints it; `held` and `going` besides."""
+
+    event: dict[str, Any]
+
+
+class Said(NamedTuple):
+    """A piece of what a model says."""
+
+    text: str
+
+
+class Printed(NamedTuple):
+    """There is more output."""
+
+
+class Finished(NamedTuple):
+    """The end: how the run ended, or why it did not begin."""
+
+    ended: Ended | None = None
+    refusals: tuple[Refusal, ...] = ()
+    error: str | None = None
+
+
+Told = Planned | Happened | Said | Printed | Finished
+
+
+class Resumption:
+    """A resume of a run after `step` (None: its last one) with the code `target`."""
+
+    def __init__(
+        self,
+        post: Callable[[Told], object],
+        path: str,
+        *,
+        run: str | None,
+        step: int | None,
+        format: str | None,
+        target: str,
+        breaks: Sequence[str] = (),
+    ) -> None:
+        self._post = post
+        self.path, self.target = path, target
+        self._options: dict[str, Any] = {"run": run, "step": step, "format": format}
+        self.output = Output()
+        self.output.changed = lambda: post(Printed())
+        self.steering = Steering(lambda event: post(Happened(event)), [read_break(text) for text in breaks])
+        self.driven = False
+        """Whether the run has begun, and has not ended."""
+        self._app: App | None = None
+        self._stamps: object = None
+        self._work: queue.Queue[Callable[[], None] | None] = queue.Queue()
+        self.thread = threading.Thread(target=self._loop, name="resume", daemon=True)
+        self.thread.start()
+
+    def plan(self, decisions: Decisions) -> None:
+        """Make the plan with these decisions; answered by Planned."""
+        self._work.put(lambda: self._plan(decisions))
+
+    def start(self, decisions: Decisions, expected: str | None) -> None:
+        """Do what the plan with the token `expected` says; answered by Happened, and Finished at last."""
+        self.driven = True
+        self._work.put(lambda: self._run(decisions, expected))
+
+    def close(self) -> None:
+        """End the thread, when nothing is driven."""
+        self._work.put(None)
+
+    def _loop(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()
+
+    def _job(self, decisions: Decisions) -> Job:
+        if self._app is None or _look(self._app.files) != self._stamps:
+            self._app = load(self.target)
+            self._stamps = _look(self._app.files)
+        job = open_job(self.path, self._app, **self._options)
+        return msgspec.structs.replace(job, decisions=decisions, control=self.steering, hear=self._hear)
+
+    def _plan(self, decisions: Decisions) -> None:
+        try:
+            with capturing(self.output):
+                self._post(self._planned(self._job(decisions)))
+        except InspectorError as error:
+            self._post(Planned(decisions, error=str(error)))
+        except Exception as error:  # code of the user: anything
+            self._post(Planned(decisions, error=_told(error)))
+
+    def _planned(self, job: Job) -> Planned:
+        try:
+            plan, run, state = check(job), job.source.run(), job.source.state(job.step)
+            claims = Claims()
+            return Planned(
+                job.decisions,
+                plan,
+                run=run.id,
+                last=len(job.source),
+                pending=tuple(state.pending or ()) if state is not None else (),
+                owner=_owner(job.source, claims),
+                successors=tuple(claims.successors(run.id)) if run.id is not None else (),
+            )
+        finally:
+            job.source.close()
+
+    def _run(self, decisions: Decisions, expected: str | None) -> None:
+        try:
+            with capturing(self.output):
+                job = self._job(decisions)
+                try:
+                    emit = self.steering.heard(lambda event: self._post(Happened(event)))
+                    done = Finished(resume(job, emit, expected=expected))
+                finally:
+                    job.source.close()
+        except Refused as error:
+            found = (Refusal(code=item.code, subject=item.subject, detail=item.detail) for item in error.refusals)
+            done = Finished(refusals=tuple(found))
+        except InspectorError as error:
+            done = Finished(error=str(error))
+        except KeyboardInterrupt:
+            done = Finished(error="given up: what was under way may have happened")
+        except Exception as error:  # code of the user: anything
+            done = Finished(error=_told(error))
+        self.driven = False
+        self._post(done)
+
+    def _hear(self, item: object) -> None:
+        text = getattr(item, "text", None)
+        if type(item).__name__ == "TextDelta" and isinstance(text, str):
+            self._post(Said(text))
+
+
+def _owner(source: RunSource, claims: Claims) -> str | None:
+    """Who drives a run: in its store, or by the claims of this host."""
+    if isinstance(source, Stored):
+        claim = source.stored.claim
+        return claim.who() if claim is not None and source.lives() and not source.stored.final else None
+    run = source.run().id
+    holder = claims.holder(run) if run is not None else None
+    return None if holder is None else f"process {holder.pid} on {holder.host} since {holder.since}"
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _look(files: Sequence[str]) -> object:
+    found = []
+    for name in files:
+        with contextlib.suppress(OSError):
+            status = os.stat(name)
+            found.append((name, status.st_size, status.st_mtime_ns))
+    return found

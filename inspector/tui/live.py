@@ -1,0 +1,102 @@
+"""A run that is driven here, as the screen tells of it: plain Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.model.values import preview
+from inspector.tui.line import Line, Span, text_of
+
+if TYPE_CHECKING:
+    from inspector.resume.plan import Ended
+    from inspector.tui.driving import Resumption, Told
+
+SAID = 400
+"""Characters of what a model says that are kept for the line."""
+OVER = {"completed": "done", "suspended": "waiting", "interrupted": "waiting"}
+
+
+class Live:
+    """The run of a resumption, from when it is told to begin."""
+
+    def __init__(self, resumption: Resumption) -> None:
+        self.resumption = resumption
+        self.run: str | None = None
+        self.trace: str | None = None
+        """Where its journal is; None before there is one."""
+        self.ended: Ended | None = None
+        self.error: str | None = None
+        self.steps = 0
+        self.held: str | None = None
+        """What it is held before, and why."""
+        self._at = ""
+        self._said = ""
+
+    @property
+    def driven(self) -> bool:
+        """Whether it goes on."""
+        return self.ended is None and self.error is None
+
+    def take(self, told: Told) -> None:
+        """Take in what happened."""
+        kind = type(told).__name__
+        if kind == "Happened":
+            self._happened(told.event)  # type: ignore[union-attr]
+        elif kind == "Said":
+            self._said = (self._said + told.text)[-SAID:]  # type: ignore[union-attr]
+        elif kind == "Finished":
+            self.ended, self.error = told.ended, told.error  # type: ignore[union-attr]
+            if told.refusals:  # type: ignore[union-attr]
+                self.error = "refused"
+
+    def _happened(self, event: dict[str, object]) -> None:
+        kind = event.get("event")
+        if kind == "run":
+            self.run = str(event.get("run"))
+            self.trace = str(event["trace"]) if event.get("trace") else None
+        elif kind == "held":
+            self.held = f"{event['before']} ({event['why']})"
+        elif kind == "going":
+            self.held = None
+        elif kind == "step":
+            self.steps, self._said, self._at = self.steps + 1, "", ""
+        elif kind == "operation":
+            self._at = f"{event.get('name')} {event.get('status')}"
+
+    def stop(self) -> None:
+        """Stop at the next boundary."""
+        self.resumption.steering.stop()
+
+    def line(self) -> Line:
+        """How it goes, in one line."""
+        if self.error is not None:
+            return Line((Span(" ended: ", "failed"), Span(self.error, "failed")))
+        if self.ended is not None:
+            return self._over(self.ended)
+        steering, count = self.resumption.steering, f"{self.steps} step{'' if self.steps == 1 else 's'}"
+        if steering.stopping:
+            told = Span(" stopping at the next boundary  ", "waiting")
+        elif self.held is not None:
+            told = Span(f" held before {self.held}  ", "waiting")
+        elif steering.paused:
+            told = Span(" pausing at the next boundary  ", "waiting")
+        else:
+            told = Span(" running  ", "running")
+        keys = "space goes on  s one step" if self.held else "space pauses"
+        tail = self._said.replace("\n", " ")[-60:] or self._at
+        parts = [told, Span(f"{count}  "), Span(f"{keys}  Ctrl-C stops  ", "dim"), Span(tail, "accent")]
+        return Line(tuple(parts))
+
+    def line_text(self) -> str:
+        """The same without its styles."""
+        return text_of(self.line()).strip()
+
+    def _over(self, ended: Ended) -> Line:
+        word = ended.status + (f": {ended.reason}" if ended.reason else "")
+        counts = f"took over {ended.replayed}, ran {ended.ran}"
+        if ended.status == "failed":
+            counts += "  r goes on from there"
+        spans = [Span(f" {word}  ", OVER.get(ended.status, "failed")), Span(counts, "dim")]
+        if ended.output is not None:
+            spans.append(Span(f"  {preview(ended.output, 300)}"))
+        return Line(tuple(spans))

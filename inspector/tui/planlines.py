@@ -1,0 +1,158 @@
+"""The plan of a resume as lines, top to bottom: what is refused, what is owed, what must be accepted, what would
+happen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.tui.line import Line, Opens, Span, plain
+from inspector.tui.panes.cells import brief, counted
+from inspector.tui.panes.flow import Flow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from inspector.resume import Need, Planned, Refusal, Warned
+    from inspector.tui.deciding import Deciding
+
+NAMED = 200
+"""Pieces of work of one kind that are listed."""
+SWITCH = " (to go on all the same: --accept"
+"""What a refusal says that can be accepted, on the command line."""
+QUESTIONS = {"approve": "may it run?", "answer": "wants an answer", "reconcile": "what became of it?"}
+KEYS = {
+    "approve": "a approves  x denies  e edits its arguments  Enter: all",
+    "answer": "i answers  x denies  Enter: all",
+    "reconcile": "Enter: retry, take this result, record a failure, abort, leave",
+}
+
+
+class Row(NamedTuple):
+    """A line, and what it stands for: a need, a code that can be accepted, nothing."""
+
+    line: Line
+    need: Need | None = None
+    code: str | None = None
+
+
+def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> list[Row]:
+    """All rows of a plan, for a screen of `width` cells."""
+    planned, plan = deciding.planned, deciding.plan
+    if planned is None:
+        return [Row(plain(" the plan is being made …", "dim"))]
+    if plan is None:
+        return [Row(line) for line in _words(planned.error or "there is no plan", width, "failed")]
+    found: list[Row] = []
+    for refusal in plan.refusals:
+        found += _refused(refusal, deciding, width, sentence)
+    needs = deciding.needs()
+    if needs:
+        found.append(_heading(counted(len(needs), "decision"), f"{len(deciding.owed())} owed"))
+        for need in needs:
+            found += _need(need, deciding, width)
+    found += _warnings(plan.warnings, deciding, width, sentence)
+    found += _work("would run again", plan.runs_again, "changed")
+    found += _work("would run", plan.runs, "accent")
+    found += _work("is taken over, and does not run", plan.replays, "replayed")
+    return found
+
+
+def _heading(text: str, note: str = "") -> Row:
+    return Row(Line((Span(text, "heading"), Span(f"  {note}", "dim"))))
+
+
+def _refused(refusal: Refusal, deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> Iterator[Row]:
+    code = refusal.code
+    head = (Span(" x refused  ", "failed"), Span(f"{code}  ", "failed"), Span(refusal.subject))
+    yield Row(Line(head, Opens(code, f"{refusal.subject}: {refusal.detail}")), code=code)
+    detail, switch, _ = refusal.detail.partition(SWITCH)
+    for line in _words(detail, width):
+        yield Row(line, code=code)
+    for line in _words(sentence(code) or "", width, "problem"):
+        yield Row(line, code=code)
+    if switch:
+        yield Row(Line((Span("     c ", "key"), Span("accepts it: the run goes on all the same", "dim"))), code=code)
+
+
+def _need(need: Need, deciding: Deciding, width: int) -> Iterator[Row]:
+    word = deciding.word(need)
+    sign = Span(" ✓ ", "done") if word else Span(" ? ", "waiting")
+    arguments = deciding.arguments(need.call_id)
+    opens = Opens(f"{need.name} {need.call_id}", arguments)
+    spans = [sign, Span(f"{need.call_id}  ", "dim"), Span(need.name, "accent")]
+    if arguments is not None:
+        edited = need.call_id in deciding.decisions.arguments
+        spans += [Span(f"  {brief(arguments)}"), *([Span("  edited", "changed")] if edited else [])]
+    yield Row(Line(tuple(spans), opens), need=need)
+    if need.detail:
+        for line in _words(need.detail, width, "problem"):
+            yield Row(line, need=need)
+    if word:
+        why = deciding.decisions.why.get(need.call_id)
+        told = f"{word}  (because: {why})" if why else word
+        yield Row(Line((Span(f"     {told}", "done"),)), need=need)
+    else:
+        told = f"     {QUESTIONS[need.question]}  "
+        yield Row(Line((Span(told, "waiting"), Span(KEYS[need.question], "dim"))), need=need)
+
+
+def _warnings(
+    warnings: tuple[Warned, ...], deciding: Deciding, width: int, sentence: Callable[[str], str | None]
+) -> Iterator[Row]:
+    accepted = deciding.decisions.accept
+    told: set[str] = set()
+    for warning in warnings:
+        code = warning.code
+        if warning.accept or code in accepted:
+            box, style = ("[x] ", "done") if code in accepted else ("[ ] ", "waiting")
+        else:
+            box, style = "    ", "dim"
+        spans = (Span(f" {box}", style), Span(f"{code}  ", "problem"), Span(warning.subject))
+        yield Row(Line(spans, Opens(code, f"{warning.subject}: {warning.detail}")), code=code)
+        for line in _words(warning.detail, width):
+            yield Row(line, code=code)
+        if code not in told:
+            told.add(code)
+            for line in _words(sentence(code) or "", width, "problem"):
+                yield Row(line, code=code)
+
+
+def _work(title: str, work: tuple[Planned, ...], style: str) -> Iterator[Row]:
+    if not work:
+        return
+    yield _heading(title, counted(len(work), "entry", "entries"))
+    for item in work[:NAMED]:
+        step = f"step {item.step}  " if item.step is not None else ""
+        note = f"  {item.note}" if item.note else ""
+        kind = f"{item.kind or ''}".ljust(8)
+        yield Row(
+            Line(
+                (
+                    Span(f"   {kind}", style),
+                    Span(step, "dim"),
+                    Span(item.name),
+                    Span(f"  {item.call_id or ''}{note}", "dim"),
+                )
+            )
+        )
+    if len(work) > NAMED:
+        yield Row(plain(f"   and {len(work) - NAMED:,} more", "dim"))
+
+
+def _words(text: str, width: int, style: str = "") -> list[Line]:
+    flow = Flow(text, max(width - 6, 20))
+    return [Line((Span(f"     {flow[index]}", style),)) for index in range(min(len(flow), 6))] if text else []
+
+
+def purpose(deciding: Deciding, target: str) -> str:
+    """What the run key is about to do, in one line."""
+    plan = deciding.plan
+    if plan is None:
+        return ""
+    if not (plan.runs or plan.runs_again or plan.needs or deciding.needs()) and not plan.refusals:
+        return "the run is finished: its result is given again, and nothing runs"
+    first = [item.name for item in (*plan.runs_again, *plan.runs)]
+    names = ", ".join(dict.fromkeys(first))
+    runs = f"runs {names}" if names else "carries out what was decided"
+    replays = f"; takes over {counted(plan.step, 'step')}" if plan.replays else ""
+    return f"{runs}, and goes on with {target}{replays}"

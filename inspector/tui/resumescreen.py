@@ -1,0 +1,293 @@
+"""The screen of a resume: what is resumed, the verdict, what is owed, what would happen; and the key that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+
+from inspector.resume.sentences import sentence
+from inspector.tui import planlines
+from inspector.tui.asking import Choice, TextPage, answer_of
+from inspector.tui.bars import Bar
+from inspector.tui.deciding import Deciding, pretty, read_json
+from inspector.tui.keys import Where, bindings
+from inspector.tui.line import Line, Opens, Span, plain
+from inspector.tui.outputpage import OutputPage
+from inspector.tui.page import Page
+from inspector.tui.planlines import Row
+from inspector.tui.viewer import Viewer
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from inspector.resume import Need
+    from inspector.tui.driving import Finished, Planned, Resumption
+    from inspector.tui.runresume import RunResume
+
+OPTIONS = {
+    "approve": (
+        ("approve", "a  approve: let it run"),
+        ("deny", "x  deny: it does not run, and the model is told why"),
+        ("edit", "e  edit its arguments here"),
+        ("editor", "E  edit its arguments in an editor"),
+    ),
+    "answer": (("answer", "i  answer it"), ("deny", "x  deny it")),
+    "reconcile": (
+        ("retry", "run it once more: it may happen twice"),
+        ("result", "it happened: take this result"),
+        ("failure", "it failed: record that"),
+        ("abort", "give up the whole run"),
+        ("leave", "leave it open"),
+    ),
+}
+COMMON = (("why", "w  write down why"), ("undo", "take the decision back"), ("open", "open its arguments"))
+
+
+class ResumePage(Page):
+    """A plan, and what is decided about it. Every change makes the plan again."""
+
+    PLACES: ClassVar[tuple[Where, ...]] = ("resume", "app")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("resume")
+
+    def __init__(self, run: RunResume, resumption: Resumption, deciding: Deciding | None = None) -> None:
+        super().__init__("Resume", [plain(" the plan is being made …", "dim")], heading=plain(""))
+        self.run, self.resumption = run, resumption
+        self.deciding = deciding or Deciding()
+        self.starting = False
+        self._rows: list[Row] = []
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.replan()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._show()
+
+    def replan(self) -> None:
+        """Have the plan made again, with the decisions as they are."""
+        self.resumption.plan(self.deciding.decisions)
+
+    def planned(self, planned: Planned) -> None:
+        """A plan has come."""
+        self.deciding.take(planned)
+        self._show()
+
+    def finished(self, finished: Finished) -> None:
+        """The run did not begin."""
+        self.starting = False
+        if any(item.code == "plan_changed" for item in finished.refusals):
+            self.footer.tell(f"not run: {sentence('plan_changed')}")
+        elif finished.refusals:
+            first = finished.refusals[0]
+            self.footer.tell(f"{first.code}: {first.subject}: {first.detail}", "failed")
+        elif finished.error is not None:
+            self.footer.tell(finished.error, "failed")
+        else:
+            self.footer.tell("nothing ran: what is open is still to be decided")
+        self.replan()
+
+    def _show(self) -> None:
+        deciding, width = self.deciding, self.size.width
+        planned, plan = deciding.planned, deciding.plan
+        name = (planned.run if planned else None) or self.resumption.path
+        where = f"after step {plan.step}/{planned.last}" if plan and planned else ""
+        self.query_one("#header", Bar).set(plain(f" Resume {name} {where}   with {self.resumption.target}", "title"))
+        hindrance = deciding.hindrance()
+        if hindrance is None:
+            told = Line((Span(" r ", "key"), Span(planlines.purpose(deciding, self.resumption.target), "done")))
+        else:
+            told = plain(f" {hindrance}", "failed" if plan and plan.refusals else "waiting")
+        self.query_one("#heading", Bar).set(told)
+        self._rows = planlines.rows(deciding, width, sentence)
+        if planned is not None and planned.owner is not None:
+            self._rows.insert(0, Row(_owner(planned)))
+        self.rows.show([row.line for row in self._rows])
+
+    @property
+    def need(self) -> Need | None:
+        """The decision that the cursor is on, else the only one that is owed."""
+        at = self._rows[self.rows.cursor].need if self.rows.cursor < len(self._rows) else None
+        owed = self.deciding.owed()
+        return at or (owed[0] if len(owed) == 1 else None)
+
+    def _changed(self) -> None:
+        self._show()
+        self.replan()
+
+    def chosen(self, line: Line, index: int) -> None:
+        row = self._rows[index] if index < len(self._rows) else None
+        if row is not None and row.need is not None:
+            self._menu(row.need)
+        elif row is not None and row.code is not None and self._acceptable(row.code):
+            self.action_accept()
+        elif line.opens is not None:
+            self.app.push_screen(Viewer(line.opens))
+
+    def _menu(self, need: Need) -> None:
+        def choose(line: Line | None) -> None:
+            how = answer_of(line)
+            if how is not None:
+                self.decide(how, need)
+
+        told = [f"{need.name}  {need.call_id}", *([need.detail] if need.detail else [])]
+        answers = (*OPTIONS[need.question], *COMMON)
+        self.app.push_screen(Choice(f"What about {need.name} {need.call_id}?", told, answers), choose)
+
+    def action_decide(self, how: str) -> None:
+        """Decide about the call at the cursor."""
+        need = self.need
+        if need is None:
+            self.footer.tell("move to a decision first")
+        elif how in dict((*OPTIONS[need.question], *COMMON)):
+            self.decide(how, need)
+        else:
+            self.footer.tell(f"{need.call_id}: {planlines.KEYS[need.question]}")
+
+    def decide(self, how: str, need: Need) -> None:
+        """Decide about a call, asking for what has to be said with it."""
+        deciding, call = self.deciding, need.call_id
+        title = f"{need.name} {call}"
+        told: tuple[str, ...]
+        match how:
+            case "deny":
+                told = ("The model is told that the call was denied, and this reason, where there is one.",)
+                self._ask(title, told, "reason:", lambda text: deciding.decide(need, "deny", text or None))
+            case "answer" | "result":
+                told = (need.detail or "", "As JSON; what is no JSON is a text.")
+                self._ask(title, told, "value:", lambda text: deciding.decide(need, how, read_json(text)), json=True)
+            case "failure":
+                told = ("The model is told that the call failed, with this text.",)
+                self._ask(title, told, "failure:", lambda text: deciding.decide(need, how, text))
+            case "edit":
+                text = pretty_line(deciding.arguments(call))
+                told = ("The call runs with these arguments, if they fit the tool. The old run keeps its own.",)
+                self._ask(title, told, "arguments:", lambda new: deciding.edit(call, read_json(new)), text, json=True)
+            case "editor":
+                self._edit(call)
+            case "why":
+                told = ("It is written into the new run's journal, with your name.",)
+                before = deciding.decisions.why.get(call, "")
+                self._ask(title, told, "because:", lambda text: deciding.because(call, text), before)
+            case "open":
+                self.app.push_screen(Viewer(Opens(title, deciding.arguments(call))))
+            case "undo":
+                deciding.undo(need)
+                self._changed()
+            case _:
+                deciding.decide(need, how)
+                self._changed()
+
+    def _ask(
+        self,
+        title: str,
+        told: tuple[str, ...],
+        label: str,
+        take: Callable[[str], None],
+        text: str = "",
+        *,
+        json: bool = False,
+    ) -> None:
+        def done(text: str) -> None:
+            take(text)
+            self._changed()
+
+        check = _is_json if json else _anything
+        self.app.push_screen(TextPage(title, [line for line in told if line], label, done, text=text, check=check))
+
+    def _edit(self, call: str) -> None:
+        from inspector.tui.editor import edited
+
+        text, trouble = edited(self.app, pretty(self.deciding.arguments(call)))
+        if text is None:
+            self.footer.tell(trouble or "", "failed")
+            return
+        try:
+            self.deciding.edit(call, read_json(text))
+        except ValueError as error:
+            self.footer.tell(str(error), "failed")
+            return
+        self._changed()
+
+    def _acceptable(self, code: str) -> bool:
+        plan = self.deciding.plan
+        if plan is None:
+            return False
+        wanted = any(item.code == code and item.accept for item in plan.warnings)
+        switch = any(item.code == code and planlines.SWITCH in item.detail for item in plan.refusals)
+        return wanted or switch or code in self.deciding.decisions.accept
+
+    def action_accept(self) -> None:
+        """Accept what the cursor is on, or no longer."""
+        code = self._rows[self.rows.cursor].code if self.rows.cursor < len(self._rows) else None
+        if code is None or not self._acceptable(code):
+            self.footer.tell("this is nothing that can be accepted" if code else "move to a warning first")
+            return
+        self.deciding.accept(code)
+        self._changed()
+
+    def action_run(self) -> None:
+        """Do what the plan says."""
+        hindrance = self.deciding.hindrance()
+        if self.starting:
+            return
+        if hindrance is not None:
+            self.footer.tell(hindrance, "failed")
+            return
+        plan = self.deciding.plan
+        assert plan is not None
+        self.starting = True
+        self.footer.tell("starting …", "running")
+        self.run.start(self.resumption, self.deciding.decisions, plan.plan)
+
+    def action_owner(self, how: str) -> None:
+        """Follow whoever drives the run, or take it over."""
+        planned = self.deciding.planned
+        if planned is None or planned.owner is None:
+            self.footer.tell("nobody drives this run")
+        elif how == "follow":
+            self.run.follow_owner(planned)
+        else:
+            told = (
+                _told_owner(planned),
+                "Whoever drives it stops at its next boundary. What is under way there may happen twice.",
+                "An empty reason takes nothing over. The reason is written into the new run's journal.",
+            )
+            self._ask("Take the run over?", told, "because:", self.deciding.take_over)
+
+    def action_output(self) -> None:
+        """What the code printed."""
+        self.app.push_screen(OutputPage(self.resumption.output))
+
+    def back(self) -> bool:
+        self.run.left(self.resumption)
+        self.dismiss(None)
+        return True
+
+
+def _owner(planned: Planned) -> Line:
+    return Line((Span(f" {_told_owner(planned)}  ", "running"), Span("F follows it  K takes it over", "key")))
+
+
+def _told_owner(planned: Planned) -> str:
+    return f"driven by {planned.owner}"
+
+
+def pretty_line(value: object) -> str:
+    """A value as it is edited in one line."""
+    from inspector.model.values import to_json
+
+    return to_json(value)
+
+
+def _anything(text: str) -> str | None:
+    return None
+
+
+def _is_json(text: str) -> str | None:
+    try:
+        read_json(text)
+    except ValueError as error:
+        return str(error)
+    return None

@@ -1,0 +1,219 @@
+"""Resuming from the screen of a run: the plan, the run that is driven here, and how it is steered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+from textual.message import Message
+
+from inspector.tui.bars import Bar
+from inspector.tui.keys import bindings
+from inspector.tui.line import Line
+from inspector.tui.live import Live
+from inspector.tui.runactions import RunActions
+
+if TYPE_CHECKING:
+    from inspector.resume.plan import Decisions
+    from inspector.tui.desk import Desk
+    from inspector.tui.driving import Planned, Resumption, Told
+    from inspector.tui.resumescreen import ResumePage
+
+
+class RunResume(RunActions):
+    """The actions. `live` is the run that was begun here, or that this screen shows as it is driven."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("live")
+    desk: Desk | None = None
+    live: Live | None = None
+    shows: Live | None = None
+    """The run whose trace this screen shows, where it is driven here."""
+
+    class Drove(Message, bubble=False):
+        """Something of a resumption, on its way from its thread."""
+
+        def __init__(self, resumption: Resumption, told: Told) -> None:
+            super().__init__()
+            self.resumption, self.told = resumption, told
+
+    def more_bars(self) -> tuple[Bar, ...]:
+        return (*super().more_bars(), LiveBar(self))
+
+    @property
+    def driven(self) -> Live | None:
+        """The run that goes on, and that this screen is about."""
+        found = self.shows or self.live
+        return found if found is not None and found.driven else None
+
+    @property
+    def busy(self) -> bool:
+        return self.shows is not None and self.shows.driven
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("pause", "one_step"):
+            return self.driven is not None and super().check_action(action, parameters)
+        return super().check_action(action, parameters)
+
+    def action_resume(self) -> None:
+        if self.live is not None and self.live.driven and self.shows is None and self.live.trace is not None:
+            self._show(self.live, self.live.trace)
+        else:
+            self.resume(None)
+
+    def action_rerun(self) -> None:
+        self.resume(max(self.session.cursor - 1, 0))
+
+    def resume(self, step: int | None) -> None:
+        """Show the plan of a resume after a step; None: the last one."""
+        if self.means.read_only:
+            self.tell("read-only: nothing is resumed")
+        elif self.driven is not None:
+            self.tell("this run is being driven: Ctrl-C stops it")
+        elif self.desk is not None and self.desk.path == "-":
+            self.tell("a run is resumed from its own file, and this one came through a pipe")
+        elif self.code is None or self.code.target is None:
+            self.ask_code(lambda: self.resume(step))
+        else:
+            self._plan(step)
+
+    def _plan(self, step: int | None) -> None:
+        from inspector.tui.driving import Resumption
+        from inspector.tui.resumescreen import ResumePage
+
+        assert self.desk is not None
+        assert self.code is not None
+        resumption = Resumption(
+            lambda told: self.post_message(self.Drove(resumption, told)),
+            self.desk.path,
+            run=self.desk.opened_run,
+            step=step,
+            format=self.desk.format,
+            target=self.code.target or "",
+            breaks=self.means.breaks,
+        )
+        self.app.push_screen(ResumePage(self, resumption))
+
+    def start(self, resumption: Resumption, decisions: Decisions, expected: str | None) -> None:
+        """Begin to drive."""
+        self.live = Live(resumption)
+        resumption.start(decisions, expected)
+
+    def left(self, resumption: Resumption) -> None:
+        """The plan was left."""
+        if not resumption.driven:
+            resumption.close()
+
+    def on_run_resume_drove(self, event: RunResume.Drove) -> None:
+        kind, page = type(event.told).__name__, self._page(event.resumption)
+        if kind == "Printed":
+            self._printed(event.resumption)
+            return
+        if kind == "Planned":
+            if page is not None:
+                page.planned(event.told)  # type: ignore[arg-type]
+            return
+        live = self.live
+        if live is None or live.resumption is not event.resumption:
+            return
+        live.take(event.told)
+        self._update_live()
+        if live.run is not None and page is not None and self.desk is not None:
+            page.dismiss(None)
+            self._show(live, live.trace)
+        if kind == "Finished":
+            self._finished(live, page, event.told)
+
+    def _finished(self, live: Live, page: ResumePage | None, told: Told) -> None:
+        if page is not None:
+            ended = live.ended
+            if ended is not None and ended.trace and ended.trace != live.resumption.path:
+                page.dismiss(None)
+                self._show(live, ended.trace)
+            else:
+                page.finished(told)  # type: ignore[arg-type]
+                if ended is not None and ended.status == "completed":
+                    page.footer.tell(f"completed: {live.line_text()}", "done")
+            return
+        live.resumption.close()
+        if self.desk is not None:
+            self.desk.over(live)
+
+    def _show(self, live: Live, trace: str | None) -> None:
+        """Show a run as it is driven: a new one in its own trace, one of a store where it is already open."""
+        assert self.desk is not None
+        if trace is not None and trace != self.desk.path:
+            self.desk.enter(trace, live)
+            return
+        self.shows = live
+        self.update_verdict()
+        if not self.session.following:
+            self.action_follow()
+
+    def _page(self, resumption: Resumption) -> ResumePage | None:
+        from inspector.tui.resumescreen import ResumePage
+
+        stack = self.app.screen_stack
+        pages = (screen for screen in stack if isinstance(screen, ResumePage))
+        return next((page for page in pages if page.resumption is resumption and page.is_running), None)
+
+    def _printed(self, resumption: Resumption) -> None:
+        from inspector.tui.outputpage import OutputPage
+
+        screen = self.app.screen
+        if isinstance(screen, OutputPage):
+            screen.grown()
+
+    def _update_live(self) -> None:
+        for screen in self.app.screen_stack:
+            if isinstance(screen, RunResume) and screen.is_mounted:
+                for bar in screen.query(LiveBar):
+                    bar.update()
+
+    def action_pause(self) -> None:
+        if self.driven is not None:
+            steering = self.driven.resumption.steering
+            (steering.go if steering.paused else steering.pause)()
+            self._update_live()
+
+    def action_one_step(self) -> None:
+        if self.driven is not None:
+            self.driven.resumption.steering.step()
+            self._update_live()
+
+    def action_output(self) -> None:
+        from inspector.tui.outputpage import OutputPage
+
+        live = self.shows or self.live
+        if live is None:
+            self.tell("nothing was run from here")
+        else:
+            self.app.push_screen(OutputPage(live.resumption.output))
+
+    def follow_owner(self, planned: Planned) -> None:
+        """Show the run that somebody else drives, as it grows."""
+        if self.desk is None:
+            return
+        page = self.app.screen
+        successor = planned.successors[-1] if planned.successors else None
+        if hasattr(page, "back"):
+            page.back()
+        if successor is not None and successor.trace is not None:
+            self.desk.enter(successor.trace, None)
+        elif not self.session.following:
+            self.action_follow()
+
+
+class LiveBar(Bar):
+    """The line that tells of the run that is driven here; not there without one."""
+
+    def __init__(self, run: RunResume) -> None:
+        super().__init__(id="live")
+        self._run = run
+
+    def lines(self) -> tuple[Line, ...]:
+        live = self._run.shows or self._run.live
+        return (live.line(),) if live is not None else ()
+
+    def update(self) -> None:
+        super().update()
+        self.display = bool(self.lines())

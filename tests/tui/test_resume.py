@@ -1,0 +1,357 @@
+"""Resuming on the screen: the plan, what is decided, the run as it goes on, and how it is steered."""
+
+import contextlib
+import json
+import re
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import pytest
+from textual.pilot import Pilot
+
+from inspector import resume as resuming
+from inspector.resume import Driver, Ended, Plan, Refusal, check, open_job, resume, warn
+from inspector.resume.apps import load
+from inspector.resume.plan import Decisions
+from inspector.resume.sentences import SENTENCES
+from inspector.resume.steering import Steering
+from inspector.store import open_store
+from inspector.tui.app import Inspector
+from inspector.tui.asking import Choice, TextPage
+from inspector.tui.outputpage import OutputPage
+from inspector.tui.resumescreen import ResumePage
+from tests.tui.resuming import ended, gate, opened, plan_page, planned, two
+from tests.tui.screens import press, row_texts, run_screen, settle, texts, until
+
+SUSPENDED = "examples/refund-suspended.jsonl"
+AGENT = "examples/refund_agent.py:agent"
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("STATE", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+
+
+def on(page: ResumePage, call: str) -> None:
+    """Put the cursor on a decision."""
+    page.rows.move(next(at for at, row in enumerate(page._rows) if row.need and row.need.call_id == call))
+
+
+async def approve_all(app: Inspector, pilot: Pilot[object]) -> ResumePage:
+    """Approve what waits for it."""
+    page = await planned(app, pilot)
+    while owed := page.deciding.owed():
+        on(page, owed[0].call_id)
+        await press(pilot, "a")
+        await planned(app, pilot)
+    return page
+
+
+async def test_deny_one_call_approve_one_and_on_to_the_end(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert "2 decisions owed: c1, c2" in texts(app)[1]
+        await press(pilot, "r")
+        assert "2 decisions owed" in texts(app)[-1], "the key works only when nothing is owed"
+        on(page, "c1")
+        await press(pilot, "x", *"too much", "enter")
+        await planned(app, pilot)
+        assert "denied: too much" in "\n".join(row_texts(page.rows))
+        on(page, "c2")
+        await press(pilot, "a")
+        await planned(app, pilot)
+        await press(pilot, "w", *"she called", "enter")
+        await planned(app, pilot)
+        assert "approved  (because: she called)" in "\n".join(row_texts(page.rows))
+        assert "r runs pay" in texts(app)[1]
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        assert any("completed  took over" in row and "All done." in row for row in texts(app))
+        live = run_screen(app).shows
+        assert live is not None
+        assert live.trace is not None
+        records = [json.loads(line) for line in Path(live.trace).read_text().splitlines()]
+        made = {record["what"]: record for record in records if record["record"] == "decision"}
+        assert made["deny"]["reason"] == "too much"
+        assert made["approve"]["reason"] == "she called"
+        assert all("@" in record["who"] and record["at"] for record in made.values())
+        await press(pilot, "O")
+        assert row_texts(app.screen.rows) == [" imported", " paying B-2", " a child prints"]  # type: ignore[attr-defined]
+        await press(pilot, "q", "q")
+        assert run_screen(app).session.facts.run.id != live.run, "back to the run that it was resumed from"  # type: ignore[union-attr]
+
+
+async def test_arguments_are_edited_and_what_does_not_fit_the_tool_is_refused(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "down", "e")
+        assert isinstance(app.screen, TextPage)
+        assert '"amount":5' in texts(app)[-1].replace(" ", "")
+        await press(pilot, "ctrl+u", *'{"order": "A-1", "amount": ', "enter")
+        assert isinstance(app.screen, TextPage), "what is no JSON is not taken"
+        assert any("no JSON" in row for row in texts(app))
+        await press(pilot, *'"x"}', "enter")
+        await planned(app, pilot)
+        assert "refused: arguments_invalid" in texts(app)[1]
+        on(page, "c1")
+        await press(pilot, "e", "ctrl+u", *'{"order": "A-1", "amount": 1}', "enter")
+        await planned(app, pilot)
+        assert "refused" not in texts(app)[1]
+        assert page.deciding.decisions.arguments == {"c1": {"order": "A-1", "amount": 1}}
+
+
+async def test_a_stale_plan_is_made_again_and_not_run(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await approve_all(app, pilot)
+        before = page.deciding.plan
+        assert before is not None
+        file = Path(target.rpartition(":")[0])
+        file.write_text(file.read_text() + "\nedited = True\n")
+        await press(pilot, "r")
+        await until(pilot, lambda: page.deciding.plan and page.deciding.plan.plan != before.plan)
+        await until(pilot, lambda: "not run" in texts(app)[-1])
+        assert app.desk is not None
+        assert app.desk.parent is None
+
+
+async def test_pause_one_step_go_on_and_stop_at_a_boundary(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target, size=(140, 30), breaks=("tool:pay",)) as (app, pilot):
+        await press(pilot, "r")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("held before tool pay" in row and "breakpoint" in row for row in texts(app)))
+        await press(pilot, "s")
+        await until(pilot, lambda: any("held before model" in row for row in texts(app)))
+        await until(pilot, lambda: run_screen(app).session.last == 1)
+        await press(pilot, "s")
+        await until(pilot, lambda: any("held before tool ship" in row for row in texts(app)))
+        await press(pilot, "ctrl+c")
+        page = await planned(app, pilot)
+        assert "r runs ship" in texts(app)[1], "it came back to what is to be decided"
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        assert page.resumption.steering is not None
+
+
+async def test_a_second_ctrl_c_says_what_would_be_lost_and_gives_up(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target, size=(120, 30)) as (app, pilot):
+        await press(pilot, "r")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("ship started" in row for row in texts(app)))
+        await press(pilot, "ctrl+c")
+        await until(pilot, lambda: any("stopping at the next boundary" in row for row in texts(app)))
+        await press(pilot, "ctrl+c")
+        assert isinstance(app.screen, Choice)
+        assert any("may have happened" in row for row in texts(app))
+        await press(pilot, "down", "enter")
+        await until(pilot, lambda: app.desk and app.desk.parent and not run_screen(app).shows.driven)  # type: ignore[union-attr]
+        await until(pilot, lambda: any("given up" in row for row in texts(app)))
+        await press(pilot, "r")
+        await planned(app, pilot)
+        page = plan_page(app)
+        assert "what became of it?" in "\n".join(row_texts(page.rows))
+        on(page, page.deciding.owed()[0].call_id)
+        await press(pilot, "enter")
+        assert isinstance(app.screen, Choice)
+        await press(pilot, "down", "enter", *'"it was shipped"', "enter")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+
+
+async def test_a_network_that_failed_goes_on_where_it_failed(tmp_path: Path) -> None:
+    path = shutil.copy("examples/review-failed.jsonl", tmp_path)
+    async with opened(str(path), "examples/review_pipeline.py:net") as (app, pilot):
+        await press(pilot, "r")
+        await planned(app, pilot)
+        assert "r runs sections/polish" in texts(app)[1]
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        assert run_screen(app).session.last == 32
+
+
+async def test_a_folder_of_wfpy_and_a_run_from_an_earlier_step(tmp_path: Path) -> None:
+    folder = shutil.copytree("examples/wfpy-failed", tmp_path / "wfpy-failed")
+    async with opened(str(folder), "examples/wfpy_shop.py:shop") as (app, pilot):
+        await press(pilot, "R")
+        page = await planned(app, pilot)
+        assert page.deciding.plan is not None
+        assert page.deciding.plan.step == 15
+        await press(pilot, "q", "r")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        assert run_screen(app).session.last == 1
+
+
+async def test_a_live_owner_is_named_and_the_second_inspector_follows(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    held = threading.Event()
+    steering = Steering(lambda event: held.set())
+    steering.pause()
+    job = open_job(path, load(target), trace=str(tmp_path / "second.jsonl"))
+    job = msgspec.structs.replace(job, control=steering, decisions=Decisions(approve=("c1", "c2")))
+    thread = threading.Thread(target=resume, args=(job, lambda event: None), daemon=True)
+    thread.start()
+    assert held.wait(30)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert "refused: owned" in texts(app)[1]
+        rows = "\n".join(row_texts(page.rows))
+        assert "driven by process" in rows
+        assert SENTENCES["owned"].split(".")[0] in rows.replace("\n      ", " ")
+        await press(pilot, "F")
+        await until(pilot, lambda: app.desk and app.desk.parent and app.desk.run)
+        gate(tmp_path)
+        steering.go()
+        await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
+        await settle(pilot)
+        assert run_screen(app).session.cursor == run_screen(app).session.last == 4
+    thread.join(30)
+
+
+async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    held, ends = threading.Event(), []
+    steering = Steering(lambda event: held.set())
+    steering.pause()
+    job = open_job(path, load(target), trace=str(tmp_path / "second.jsonl"))
+    job = msgspec.structs.replace(job, control=steering, decisions=Decisions(approve=("c1", "c2")))
+    thread = threading.Thread(target=lambda: ends.append(resume(job, lambda event: None)), daemon=True)
+    thread.start()
+    assert held.wait(30)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "K", *"it hangs", "enter")
+        await planned(app, pilot)
+        assert "owed" in texts(app)[1]
+        await approve_all(app, pilot)
+        page.rows.move(next(at for at, row in enumerate(page._rows) if row.code == "already_resumed"))
+        await press(pilot, "c")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        live = run_screen(app).shows
+        assert live is not None
+        assert '"it hangs"' in Path(live.trace or "").read_text()
+    steering.go()
+    thread.join(30)
+    assert ends[0].status in ("suspended", "interrupted"), "the other one stopped at its next boundary"
+
+
+async def test_a_run_in_a_store_goes_on_where_it_is(tmp_path: Path) -> None:
+    _, target = two(tmp_path)
+    place = str(tmp_path / "runs.db")
+
+    def begin() -> None:
+        with contextlib.closing(open_store(place)) as store:
+            agent = load(target).value
+            assert agent.prompt("Go.").durable(store, key="order-1").run_sync().status == "suspended"
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(begin).result()
+    gate(tmp_path)
+    async with opened(place, target, breaks=("tool:ship",)) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        on(page, "c1")
+        await press(pilot, "x", "enter")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("held before tool ship" in row for row in texts(app)))
+        await until(pilot, lambda: run_screen(app).session.last == 4)
+        assert app.desk is not None
+        assert app.desk.parent is None, "it is the run that was open"
+        await press(pilot, "space")
+        await until(pilot, lambda: any("All done." in row and "completed" in row for row in texts(app)))
+        await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
+        await settle(pilot)
+        assert run_screen(app).session.last == 6
+
+
+async def test_read_only_resumes_nothing(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target, read_only=True) as (app, pilot):
+        await press(pilot, "r")
+        assert not isinstance(app.screen, ResumePage)
+        assert "read-only" in texts(app)[-1]
+
+
+async def test_the_output_of_an_import_and_code_that_cannot_be_imported(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    file = Path(target.rpartition(":")[0])
+    file.write_text("print('before it breaks')\n1 / 0\n")
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert page.deciding.plan is None
+        assert any("ZeroDivisionError" in row for row in texts(app))
+        await press(pilot, "O")
+        assert isinstance(app.screen, OutputPage)
+        assert row_texts(app.screen.rows) == [" before it breaks"]
+
+
+CODES = sorted(set(SENTENCES) - {"plan_changed"})
+
+
+@pytest.fixture
+def refusing(monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """A plan that is refused for every reason there is."""
+    refusals = tuple(Refusal(code=code, subject=f"s-{code}", detail=f"the difference of {code}") for code in CODES)
+    warnings = tuple(warn(code, f"w-{code}", f"what {code} is about") for code in CODES)
+    plan = Plan(resumable=False, driver="fake", step=4, refusals=refusals, warnings=warnings)
+    fake = Driver(
+        name="fake",
+        drives=lambda source, run: True,
+        plan=lambda job: plan,
+        resume=lambda job, plan, emit: Ended(run="r", status="completed"),
+    )
+    monkeypatch.setattr(resuming, "all_drivers", lambda: [fake])
+    return plan
+
+
+async def test_every_code_is_shown_with_its_difference_and_a_sentence(refusing: Plan) -> None:
+    async with opened(SUSPENDED, AGENT, size=(200, 50)) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        shown = row_texts(page.rows)
+        text = " ".join(row.strip() for row in shown)
+        for code in CODES:
+            assert f"x refused  {code}  s-{code}" in text
+            assert f"the difference of {code}" in text
+            assert SENTENCES[code] in text
+            assert f"{code}  w-{code}" in text
+        await press(pilot, "r")
+        assert "refused: " in texts(app)[-1]
+
+
+def test_every_code_is_in_the_json(refusing: Plan) -> None:
+    plan = json.loads(msgspec.json.encode(check(open_job(SUSPENDED, load(AGENT)))))
+    assert not plan["resumable"]
+    assert {refusal["code"] for refusal in plan["refusals"]} == set(CODES)
+    assert {warning["code"] for warning in plan["warnings"]} == set(CODES)
+
+
+def test_every_code_in_the_source_has_a_sentence() -> None:
+    used = re.compile(r'(?:code=|warn\(|Finding\()"([a-z_]+)"')
+    found = {code for path in Path("inspector").rglob("*.py") for code in used.findall(path.read_text())}
+    assert found > {"owned", "graph_changed", "side_effects"}
+    assert found <= set(SENTENCES)

@@ -1,0 +1,226 @@
+"""What every state of a resume looks like. A picture that changed on purpose: look at it before it is kept."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from inspector import resume as resuming
+from inspector.resume import Driver, Ended, Need, Plan, Planned, Refusal, warn
+from inspector.resume.steering import Steering
+from inspector.tui.app import Inspector
+from inspector.tui.capture import Output
+from inspector.tui.driving import Finished, Happened, Said
+from inspector.tui.live import Live
+from inspector.tui.means import Means
+from inspector.tui.outputpage import OutputPage
+from inspector.tui.runresume import LiveBar
+from tests.tui import fakes
+from tests.tui.resuming import plan_page, planned
+from tests.tui.screens import NARROW, app_for, press, run_screen, settle
+
+LARGE = (200, 50)
+SIZES = pytest.mark.parametrize("size", [NARROW, LARGE], ids=lambda size: f"{size[0]}x{size[1]}")
+RUN = "examples/refund-suspended.jsonl"
+AGENT = "examples/refund_agent.py:agent"
+Compare = Callable[..., bool]
+
+REFUSED = Plan(
+    resumable=False,
+    driver="fake",
+    step=4,
+    refusals=(
+        Refusal(
+            code="tool_missing",
+            subject="email",
+            detail="the call c4 needs it, and there is no tool of that name any more (to go on all the same: "
+            "--accept tool_missing)",
+        ),
+        Refusal(
+            code="arguments_invalid",
+            subject="refund",
+            detail="the arguments of the call c3 do not validate any more: amount: 80 is no text",
+        ),
+    ),
+    needs=(Need(call_id="c3", name="refund", question="approve"),),
+    warnings=(warn("tool_changed", "refund", "schema, description changed since the call c3 was made"),),
+    replays=(Planned(name="model", kind="model", step=1), Planned(name="lookup_order", kind="tools", step=2)),
+)
+AMBIGUOUS = Plan(
+    resumable=True,
+    driver="fake",
+    step=4,
+    needs=(
+        Need(
+            call_id="c3",
+            name="refund",
+            question="reconcile",
+            detail="it was started and no result is recorded: it may have happened",
+        ),
+        Need(call_id="q1", name="ask", question="answer", detail="Which address?"),
+    ),
+    runs=(Planned(name="send_email", kind="tools", call_id="c5"),),
+    runs_again=(Planned(name="check_policy", kind="tools", call_id="c2", note="the tool says that this is harmless"),),
+    warnings=(
+        warn("already_resumed", "refund-suspended", "was resumed before, as 20260301T093000-aa at 2026-03-01"),
+        warn("side_effects", "refund", "step 9 ran after the chosen step; what it did is not undone"),
+    ),
+    replays=(Planned(name="model", kind="model", step=1),),
+)
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("STATE", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+
+
+def plan(monkeypatch: pytest.MonkeyPatch, made: Plan) -> None:
+    fake = Driver(
+        name="fake",
+        drives=lambda source, run: True,
+        plan=lambda job: made,
+        resume=lambda job, plan, emit: Ended(run="r", status="completed"),
+    )
+    monkeypatch.setattr(resuming, "all_drivers", lambda: [fake])
+
+
+@pytest.fixture
+def looks(snap_compare: Compare) -> Callable[..., bool]:
+    """Whether the plan, after these keys, looks as it did."""
+
+    def compare(*keys: str, size: tuple[int, int] = NARROW, step: int | None = None) -> bool:
+        app = Inspector(RUN, now=lambda: fakes.NOW, means=Means(app=AGENT))
+
+        async def before(pilot: Pilot[object]) -> None:
+            await settle(pilot)
+            await press(pilot, "r")
+            await planned(app, pilot)
+            for key in keys:
+                await press(pilot, key)
+                if not isinstance(app.screen, type(plan_page)) and hasattr(app.screen, "deciding"):
+                    await planned(app, pilot)
+            await settle(pilot)
+
+        return snap_compare(app, terminal_size=size, run_before=before)
+
+    return compare
+
+
+@SIZES
+def test_a_decision_is_owed(looks: Compare, size: tuple[int, int]) -> None:
+    assert looks(size=size)
+
+
+@SIZES
+def test_ready_to_run(looks: Compare, size: tuple[int, int]) -> None:
+    assert looks("down", "a", size=size)
+
+
+def test_denied_with_a_reason(looks: Compare) -> None:
+    assert looks("down", "x", *"not that one", "enter")
+
+
+def test_a_reason_is_being_typed(looks: Compare) -> None:
+    assert looks("down", "x", *"not that")
+
+
+def test_arguments_are_being_edited(looks: Compare) -> None:
+    assert looks("down", "e", "backspace", "enter")
+
+
+def test_all_that_can_be_decided_about_a_call(looks: Compare) -> None:
+    assert looks("down", "enter")
+
+
+def test_help(looks: Compare) -> None:
+    assert looks("question_mark")
+
+
+@SIZES
+def test_refused(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(monkeypatch, REFUSED)
+    assert looks(size=size)
+
+
+@SIZES
+def test_ambiguous_and_to_be_accepted(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(monkeypatch, AMBIGUOUS)
+    assert looks(size=size)
+
+
+def test_what_may_have_happened(looks: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(monkeypatch, AMBIGUOUS)
+    assert looks("down", "enter")
+
+
+def test_the_run_is_finished(looks: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(monkeypatch, Plan(resumable=True, driver="fake", step=4))
+    assert looks()
+
+
+def live(state: str) -> Live:
+    """A run that is driven, in a state."""
+    resumption: Any = SimpleNamespace(steering=Steering(lambda event: None), path="x", output=Output())
+    found = Live(resumption)
+    found.take(Happened({"event": "run", "run": "r2", "trace": "r2.jsonl"}))
+    found.take(Happened({"event": "step"}))
+    found.take(Happened({"event": "operation", "name": "send_email", "status": "started"}))
+    match state:
+        case "streams":
+            found.take(Said("I will tell the customer that their"))
+        case "held":
+            found.take(Happened({"event": "held", "before": "tool refund", "why": "breakpoint tool:refund"}))
+        case "stopping":
+            found.stop()
+        case "completed":
+            found.take(Finished(Ended(run="r2", status="completed", output="On its way.", replayed=4, ran=3)))
+        case "failed":
+            found.take(Finished(Ended(run="r2", status="failed", replayed=4, ran=1)))
+        case "given up":
+            found.take(Finished(error="given up: what was under way may have happened"))
+    return found
+
+
+@pytest.mark.parametrize("state", ["runs", "streams", "held", "stopping", "completed", "failed", "given up"])
+def test_live(state: str, snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_for(monkeypatch, fakes.one())
+
+    async def before(pilot: Pilot[object]) -> None:
+        await settle(pilot)
+        run_screen(app).shows = live(state)
+        run_screen(app).query_one(LiveBar).update()
+        await settle(pilot)
+
+    assert snap_compare(app, terminal_size=NARROW, run_before=before)
+
+
+def shown(app: Inspector, screen: Callable[[], Any]) -> Callable[[Pilot[object]], Awaitable[None]]:
+    async def before(pilot: Pilot[object]) -> None:
+        await settle(pilot)
+        app.push_screen(screen())
+        await settle(pilot)
+
+    return before
+
+
+def test_output(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = Output()
+    output.add(b"paying A-17\n\x1b]0;owned\x07 a title\nno end of line")
+    output.end()
+    app = app_for(monkeypatch, fakes.one())
+    assert snap_compare(app, terminal_size=NARROW, run_before=shown(app, lambda: OutputPage(output)))
+
+
+def test_the_run_has_not_stopped(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_for(monkeypatch, fakes.one())
+
+    async def before(pilot: Pilot[object]) -> None:
+        await settle(pilot)
+        run_screen(app).shows = live("stopping")
+        await press(pilot, "ctrl+c")
+
+    assert snap_compare(app, terminal_size=NARROW, run_before=before)
