@@ -35,6 +35,9 @@ app = typer.Typer(
 Path = Annotated[str, typer.Argument(metavar="PATH", help="A file, a run folder, a folder of runs, a store, or -.")]
 RunId = Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run, where the path holds several.")]
 StepNo = Annotated[int | None, typer.Option("--step", metavar="N", help="The step to look at (default: the last).")]
+Rerun = Annotated[
+    str | None, typer.Option("--rerun", metavar="NODE", help="From the step before the last one of this node.")
+]
 Steps = Annotated[str | None, typer.Option("--steps", metavar="A:B", help="Only the steps A to B, both included.")]
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help="Read as this format (see formats).")]
 Json = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
@@ -167,12 +170,18 @@ def formats(json: Json = False) -> None:
 
 @app.command()
 def check(
-    path: Path, target: App, run: RunId = None, step: StepNo = None, format: Format = None, json: Json = False
+    path: Path,
+    target: App,
+    run: RunId = None,
+    step: StepNo = None,
+    rerun: Rerun = None,
+    format: Format = None,
+    json: Json = False,
 ) -> None:
     """The plan of a resume: what would be replayed, run and run again. Runs nothing of the run."""
     from inspector.resume.console import check_command
 
-    raise typer.Exit(check_command(path, target, run=run, step=step, format=format, json=json))
+    raise typer.Exit(check_command(path, target, run=run, step=step, rerun=rerun, format=format, json=json))
 
 
 @app.command()
@@ -181,6 +190,7 @@ def resume(
     target: App,
     run: RunId = None,
     step: StepNo = None,
+    rerun: Rerun = None,
     approve: Annotated[Calls, typer.Option("--approve", metavar="CALL", help="Let a waiting call run.")] = None,
     deny: Annotated[Calls, typer.Option("--deny", metavar="CALL[=REASON]", help="Refuse a waiting call.")] = None,
     answer: Annotated[Calls, typer.Option("--answer", metavar="CALL=JSON", help="Answer a question.")] = None,
@@ -219,6 +229,7 @@ def resume(
         options,
         run=run,
         step=step,
+        rerun=rerun,
         format=format,
         trace=trace,
         expected=plan,

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from inspector.errors import InspectorError, RefusedError, UsageError
-from inspector.model.run import Definition, Record, Run, SourceInfo
+from inspector.model.run import Definition, Record, Run, SourceInfo, within
 from inspector.model.source import RunSource
 from inspector.model.stored import Stored
 from inspector.model.values import Value, to_json
@@ -86,6 +86,10 @@ class Refused(RefusedError):
             self.exit_code = 5
 
 
+BATCH = 500
+"""Steps that are looked at at once."""
+
+
 @cache
 def all_drivers() -> Sequence[Driver]:
     """All drivers, by name."""
@@ -109,21 +113,36 @@ def open_job(
     *,
     run: str | None = None,
     step: int | None = None,
+    rerun: str | None = None,
     format: str | None = None,
     trace: str | None = None,
     max_turns: int | None = None,
 ) -> Job:
-    """The job of resuming what a path holds. Raises UnreadableError and UsageError."""
+    """The job of resuming what a path holds, at its end, at `step`, or at the step before the last one of the node
+    `rerun` (or of one in it). Raises UnreadableError and UsageError."""
     from inspector.formats import open_path
 
     source = open_path(path, format).open(run)
     for _ in source.index():
         pass
     last = len(source)
+    if rerun is not None:
+        if step is not None:
+            raise UsageError(f"--rerun {rerun}", "and --step say both where to go on from")
+        step = _before(source, rerun)
     if step is not None and not 0 <= step <= last:
         raise UsageError(f"--step {step}", f"the steps of this run are 0 to {last}")
     at = last if step is None else step
     return Job(path=path, source=source, step=at, app=app, trace=trace, at_last=at == last, max_turns=max_turns)
+
+
+def _before(source: RunSource, node: str) -> int:
+    """The step before the last one of a node."""
+    for begin in range(len(source) // BATCH * BATCH + 1, 0, -BATCH):
+        for step in reversed(source.steps(begin, min(begin + BATCH, len(source) + 1))):
+            if step.name is not None and within(step.name, node):
+                return step.seq - 1
+    raise UsageError(f"--rerun {node}", "no step of the run has this name")
 
 
 def check(job: Job) -> Plan:

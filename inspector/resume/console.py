@@ -21,10 +21,12 @@ EXITS = {"completed": 0, "suspended": 4}
 """Exit codes by the status of a run; any other is a failure."""
 
 
-def check_command(path: str, target: str, *, run: str | None, step: int | None, format: str | None, json: bool) -> int:
+def check_command(
+    path: str, target: str, *, run: str | None, step: int | None, rerun: str | None, format: str | None, json: bool
+) -> int:
     """Print the plan; 3 when the resume would be refused."""
     with own_stdout() as out:
-        plan = check(open_job(path, load(target), run=run, step=step, format=format))
+        plan = check(open_job(path, load(target), run=run, step=step, rerun=rerun, format=format))
         _lines(out, [to_json(plan)] if json else report(plan))
     for refusal in plan.refusals:
         _complain(refusal.subject, refusal.code, refusal.detail)
@@ -38,6 +40,7 @@ def resume_command(
     *,
     run: str | None,
     step: int | None,
+    rerun: str | None,
     format: str | None,
     trace: str | None,
     expected: str | None,
@@ -48,7 +51,9 @@ def resume_command(
     import msgspec
 
     with own_stdout() as out:
-        job = open_job(path, load(target), run=run, step=step, format=format, trace=trace, max_turns=max_turns)
+        job = open_job(
+            path, load(target), run=run, step=step, rerun=rerun, format=format, trace=trace, max_turns=max_turns
+        )
         decisions = read_decisions(options, _known_calls(job))
         job = msgspec.structs.replace(job, decisions=decisions)
         try:

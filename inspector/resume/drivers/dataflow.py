@@ -21,6 +21,7 @@ from inspector.runner.claims import Claims, Owned
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, restore
 from inspector.runner.network.fit import ADDED, fitted, hooked
+from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.run import Network
@@ -56,7 +57,7 @@ def plan(job: Job) -> Plan:
     """The plan of resuming a network."""
     network, saved = _network(job.app), _saved(job)
     flat = network.plan()
-    code = network.described(flat)
+    code = asyncio.run(_described(network, flat))
     diff = compare(Side(definition=saved.header.definition), Side(definition=code))
     base = Plan(resumable=True, driver=NAME, step=job.step, diff=diff)
     if saved.status == "completed" and job.at_last:
@@ -65,7 +66,7 @@ def plan(job: Job) -> Plan:
         hooked(saved, code, job.decisions.accept)
         fit = fitted(saved, flat, code, network.values.beside(LargeValues(None, [saved.path])))
         run = fit.run
-        waits = asyncio.run(agents.waiting(run, _decided(job, saved)))
+        waits = asyncio.run(_waiting(run, _decided(job, saved)))
     except ResumeRefused as error:
         refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
         return msgspec.structs.replace(base, resumable=False, refusals=(refusal,))
@@ -104,6 +105,16 @@ def plan(job: Job) -> Plan:
             *_about_agents(findings, job.decisions),
         ),
     )
+
+
+async def _described(network: Network, flat: NetworkPlan) -> Definition:
+    async with opened(flat) as offers:
+        return network.described(flat, offers)
+
+
+async def _waiting(run: NetworkRun, decided: Decided) -> list[agents.Waiting]:
+    async with opened(run.plan):
+        return await agents.waiting(run, decided)
 
 
 def _decided(job: Job, saved: SavedNetwork) -> Decided:
@@ -256,7 +267,7 @@ def _ended(result: NetworkResult, emit: Emit) -> Ended:
 def today(app: App) -> Definition:
     """What a network is now."""
     network = _network(app)
-    return network.described(network.plan())
+    return asyncio.run(_described(network, network.plan()))
 
 
 DRIVER = Driver(

@@ -21,6 +21,7 @@ from inspector.runner.agent import Agent
 from inspector.runner.hooks import ToolCall, ToolResult
 from inspector.runner.messages import Message
 from inspector.runner.network.bodies import FiringContext
+from inspector.runner.network.offers import Offers
 from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext, ToolError
 
 if TYPE_CHECKING:
@@ -42,16 +43,19 @@ def node_of(thing: Any) -> Actor | None:
 ADAPTERS.append(node_of)
 
 
-def described(plan: Plan, values: Values | None = None) -> Definition:
-    """The definition of a plan, with the tools of its agents and its tool nodes."""
+def described(plan: Plan, values: Values | None = None, offers: Offers | None = None) -> Definition:
+    """The definition of a plan, with the tools of its tool nodes and its agents, also those that they are offered."""
     tools: dict[str, Tool] = {}
-    for node in plan.nodes:
+    offers = offers or Offers()
+    for number, node in enumerate(plan.nodes):
         target = node.actor.target if node.actor is not None else None
         if isinstance(target, Agent):
-            tools |= {tool.spec.name: tool.spec for tool in target.setup.registry.local}
+            local = [tool.spec for tool in target.setup.registry.local]
+            tools |= {tool.name: tool for tool in (*offers.tools.get(number, ()), *local)}
         elif target is not None:
             tools[target.spec.name] = target.spec
-    return definition(plan, values, tuple(tools.values()))
+    found = definition(plan, values, tuple(tools.values()))
+    return found if offers.whole else msgspec.structs.replace(found, tools_known="called")
 
 
 def prompt_of(token: Any) -> str | Message:

@@ -12,7 +12,7 @@ from inspector.dataflow.plan import Plan
 from inspector.errors import UnreadableError
 from inspector.model.large import references
 from inspector.model.records import FORMAT, Header, StepRecord
-from inspector.model.run import State
+from inspector.model.run import State, within
 from inspector.model.values import Number, Value, decimal, integer
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents
@@ -89,8 +89,9 @@ def referred(run: NetworkRun, inputs: Value) -> set[str]:
     return references([inputs, tokens, [actor.state for actor in state.actors or ()]])
 
 
-def load(path: str, step: int | None = None) -> SavedNetwork:
-    """The run in a trace, after `step` (None: as far as it came). Raises UnreadableError, and ResumeRefused for a step
+def load(path: str, step: int | None = None, rerun: str | None = None) -> SavedNetwork:
+    """The run in a trace, after `step` (None: as far as it came), or before the last step of the node `rerun` or of one
+    in it. Raises UnreadableError, and ResumeRefused for a step
     that is not there. Costs reading the file, decoding what stands behind the last checkpoint before the step, and
     a look at the name of each step."""
     try:
@@ -103,6 +104,8 @@ def load(path: str, step: int | None = None) -> SavedNetwork:
     while seqs and _whole(lines[seqs[-1]]) is None:
         seqs.pop()  # torn: it never happened
     last = len(seqs)
+    if rerun is not None:
+        step = _before(path, [lines[number] for number in seqs], rerun)
     if step is not None and not 0 <= step <= last:
         raise ResumeRefused(path, "step_not_resumable", f"its steps are 0 to {last}")
     at = last if step is None else step
@@ -127,6 +130,13 @@ def load(path: str, step: int | None = None) -> SavedNetwork:
         status=(ended or {}).get("status"),
         output=(ended or {}).get("output"),
     )
+
+
+def _before(path: str, steps: list[bytes], node: str) -> int:
+    for at in range(len(steps) - 1, -1, -1):
+        if within(_named(steps[at]).name, node):
+            return at
+    raise ResumeRefused(path, "step_not_resumable", f"no step of it is of the node {node!r}")
 
 
 def _header(path: str, line: bytes) -> Header:

@@ -23,6 +23,7 @@ from inspector.runner.network.bodies import checked
 from inspector.runner.network.driven import Driven, Observe
 from inspector.runner.network.fit import fitted, hooked
 from inspector.runner.network.nodes import described
+from inspector.runner.network.offers import Offers, opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.values import LargeValues
@@ -58,9 +59,9 @@ class Network(dataflow.Network):
         """Who listens to a run."""
         return Watch(self.name, run_id, tuple(scoped(self)), self.telemetry)
 
-    def described(self, plan: Plan) -> Definition:
+    def described(self, plan: Plan, offers: Offers) -> Definition:
         """What the code of the network is."""
-        code = described(plan, self.values)
+        code = described(plan, self.values, offers)
         return msgspec.structs.replace(code, hooks=hooking.listed(each.hook for each in scoped(self)))
 
     async def run(
@@ -88,7 +89,8 @@ class Network(dataflow.Network):
         saved = run.feed(given)
         run_id = id or new_id()
         driven = Driven(run, run_id, run_id, workers or plan.workers, control, observe, self.watch(run_id))
-        return await driven.go(trace, journal, self.described(plan), saved, None, None)
+        async with opened(plan) as offers:
+            return await driven.go(trace, journal, self.described(plan, offers), saved, None, None)
 
     def run_sync(self, inputs: Mapping[str, Iterable[Any]] | None = None, **options: Any) -> NetworkResult:
         """The same, for a program without an event loop. A signal stops it at the next boundary, a second one at
@@ -96,9 +98,10 @@ class Network(dataflow.Network):
         control = options.setdefault("control", Control())
         return signals.run_sync(self.run(inputs, **options), control)
 
-    def resume(self, path: str, *, step: int | None = None) -> "ResumingNetwork":
-        """The run in a trace, going on from where it ended, or from after `step`."""
-        return ResumingNetwork(self, path, step)
+    def resume(self, path: str, *, step: int | None = None, rerun: str | None = None) -> "ResumingNetwork":
+        """The run in a trace, going on from where it ended, from after `step`, or from before the last firing of the
+        node `rerun` (or of one in it)."""
+        return ResumingNetwork(self, path, step, rerun)
 
 
 def _typed(name: str, plan: Plan, inputs: Mapping[str, list[Any]]) -> None:
@@ -114,9 +117,9 @@ def _typed(name: str, plan: Plan, inputs: Mapping[str, list[Any]]) -> None:
 class ResumingNetwork(agents.Deciding):
     """A run of a network that goes on. Nothing happens before `run`."""
 
-    def __init__(self, network: Network, path: str, step: int | None) -> None:
+    def __init__(self, network: Network, path: str, step: int | None, rerun: str | None = None) -> None:
         super().__init__()
-        self.network, self.path, self.step = network, path, step
+        self.network, self.path, self.step, self.rerun = network, path, step, rerun
         self._reconciled: dict[str, tuple[str, Value]] = {}
         self._options: dict[str, Any] = {}
         self._claims: Claims | None = None
@@ -156,7 +159,7 @@ class ResumingNetwork(agents.Deciding):
 
     def load(self) -> SavedNetwork:
         """The saved run, with what it is resumed from."""
-        return restore.load(self.path, self.step)
+        return restore.load(self.path, self.step, self.rerun)
 
     def run_sync(self, **options: Any) -> NetworkResult:
         """`run`, for a program without an event loop; signals are heard as by `Network.run_sync`."""
@@ -166,9 +169,13 @@ class ResumingNetwork(agents.Deciding):
     async def run(self, *, trace: str | None = None, journal: Journal | None = None) -> NetworkResult:
         """Go on to the end, a failure, or a stop. Raises ResumeRefused, before anything runs, when the graph changed or
         a saved value cannot be read back by today's code, and Owned when somebody alive drives the run."""
-        saved = self.load()
         plan = self.network.plan()
-        today = self.network.described(plan)
+        async with opened(plan) as offers:
+            return await self._run(trace, journal, self.load(), plan, self.network.described(plan, offers))
+
+    async def _run(
+        self, trace: str | None, journal: Journal | None, saved: SavedNetwork, plan: Plan, today: Definition
+    ) -> NetworkResult:
         hooked(saved, today, self.decided.accept)
         if trace is not None:
             refuse_existing(trace)

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from inspector import Agent, Call, Network, ScriptedModel, ToolContext, actor, tool
+from inspector import Agent, Call, MCPServer, Network, ScriptedModel, ToolContext, actor, tool
+from inspector.diff.definition import ToolDiff
 from inspector.errors import UsageError
 from inspector.formats import open_path
 from inspector.resume import check, open_job, resume
@@ -23,6 +24,7 @@ from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.tools import ToolRefused
 
+ROOT = Path(__file__).parents[3]
 RAN: Counter[str] = Counter()
 BROKEN: set[str] = set()
 
@@ -140,6 +142,30 @@ async def test_the_definition_has_the_tools_and_the_agents_parameters(tmp_path: 
     node = next(node for node in definition.graph.nodes or () if node.id == "clerk")
     assert (node.kind, node.class_) == ("agent", "clerk")
     assert node.parameters["instructions"] == "be brief"
+
+
+async def test_the_tools_of_a_server_are_in_the_definition(tmp_path: Path) -> None:
+    server = MCPServer("shop", command=sys.executable, args=["-m", "tests.runner.mcp_server", "stdio"], cwd=str(ROOT))
+    net = Network("n")
+    node = net.add(Agent("clerk", ScriptedModel([Call("price", {"item": "tea"})], "done"), tools=[server, look]))
+    net.connect(net.input("asked"), node.prompt)
+    net.connect(node.answer, net.output("said"))
+    trace = str(tmp_path / "t.jsonl")
+    assert (await net.run({"asked": ["a", "b"]}, trace=trace)).outputs == {"said": ["done", "done"]}
+    definition = open_path(trace).open().definition()
+    assert {"price", "look"} <= {item.name for item in definition.tools or ()}
+    assert definition.tools_known == "registry"
+    job = open_job(trace, App(target="a:b", value=net, digest="d"), step=1)
+    plan = await asyncio.to_thread(check, job)
+    assert (plan.refusals, plan.diff.tools) == ((), ToolDiff())
+    server = MCPServer("gone", command=str(tmp_path / "gone"))
+    net = Network("n")
+    node = net.add(Agent("clerk", ScriptedModel("done"), tools=[server, look]))
+    net.connect(net.input("asked"), node.prompt)
+    net.connect(node.answer, net.output("said"))
+    failed = await net.run({"asked": ["a"]}, trace=str(tmp_path / "u.jsonl"))
+    assert failed.status == "failed"
+    assert open_path(str(tmp_path / "u.jsonl")).open().definition().tools_known == "called"
 
 
 async def test_an_agent_fires_for_each_token() -> None:

@@ -18,8 +18,11 @@ from hypothesis import strategies as st
 
 from inspector import Network, actor
 from inspector.dataflow.codec import Unsavable
+from inspector.errors import UsageError
 from inspector.formats import open_path
 from inspector.model.values import to_json
+from inspector.resume import open_job
+from inspector.resume.apps import App
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
@@ -88,6 +91,24 @@ async def test_a_failed_run_goes_on_where_it_failed(tmp_path: Path) -> None:
     assert done.outputs == {"sums": [101, 203, 306]}
     assert done.replayed == failed.steps
     assert set(RAN.values()) == {1}
+
+
+async def test_a_rerun_begins_before_the_last_firing_of_a_node(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    clean = await line().run({"numbers": [1, 2]}, trace=path)
+    RAN.clear()
+    again = await line().resume(path, rerun="fragile").run()
+    assert again.outputs == clean.outputs
+    assert (again.replayed, again.steps) == (4, 2)
+    assert RAN == {("fragile", 102): 1}
+    job = open_job(path, App(target="a:b", value=line(), digest="d"), rerun="slow")
+    assert (job.step, job.at_last) == (3, False)
+    with pytest.raises(ResumeRefused, match="no step of it is of the node 'gone'"):
+        await line().resume(path, rerun="gone").run()
+    with pytest.raises(UsageError, match="no step of the run has this name"):
+        open_job(path, job.app, rerun="gone")
+    with pytest.raises(UsageError, match="both"):
+        open_job(path, job.app, rerun="slow", step=1)
 
 
 async def test_every_failure_is_recorded(tmp_path: Path) -> None:
