@@ -56,6 +56,7 @@ class StoreError(JournalError):
     journal     operation_invalid record_invalid
     events      event_absent event_conflict events_pending acknowledged
     sessions    session_conflict
+    threads     thread_absent thread_archived turn_exists
     the store   version_unsupported disk_full read_only locked damaged unavailable
     """
 

@@ -104,6 +104,26 @@ class OperationRow(Record, frozen=True, kw_only=True):
     updated: int
 
 
+class StoredThread(Record, frozen=True, kw_only=True):
+    """A conversation that has turns. Whether it is being worked on is what the runs of its turns say."""
+
+    id: str
+    archived: bool = False
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    created: int
+    updated: int
+
+
+class StoredTurn(Record, frozen=True, kw_only=True):
+    """A turn of a thread: the run, by its key, that is it. How it stands is what the run says, so the two never
+    disagree."""
+
+    thread: str
+    id: str
+    key: str
+    created: int
+
+
 COLUMNS = (
     *("key", "id", "kind", "name", "thread", "turn", "digest", "status", "reason", "revision", "attempt"),
     *("parent_run", "parent_step", "created", "updated", "ended", "steps", "size", "final", "acknowledged"),

@@ -5,7 +5,7 @@ the revision that was looked at: if somebody was quicker, everything is looked a
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -37,7 +37,7 @@ TRIES = 5
 
 
 async def resumed(
-    asked: Deciding[Any], store: RunStore, key: str, sink: Sink | None, emit: Emit | None
+    asked: "DurableResuming", store: RunStore, key: str, sink: Sink | None, emit: Emit | None
 ) -> Outcome[RunResult]:
     """Have a run go on. Raises ResumeRefused before anything is changed, and StoreError."""
     for _ in range(TRIES):
@@ -115,7 +115,7 @@ async def examined(asked: Deciding[Any], saved: Restored) -> tuple[Preflight, De
 
 
 async def _started(
-    asked: Deciding[Any],
+    asked: "DurableResuming",
     store: RunStore,
     key: str,
     saved: Restored,
@@ -144,6 +144,8 @@ async def _started(
                 await resuming.decide(leg, asked)
                 if open_step and leg.run.slots and view.settled(leg.run.slots):
                     close_batch(leg)
+            if asked.started is not None:
+                asked.started(row)
             await driving.announce(leg)
 
         async with Outbox(journal, sink):
@@ -199,8 +201,10 @@ class DurableResuming(Deciding[Outcome[RunResult]]):
 
     def __init__(self, agent: "Agent", store: RunStore, key: str) -> None:
         super().__init__(agent)
-        self._store, self._key = store, key
+        self._store, self.key = store, key
         self._sink: Sink | None = None
+        self.started: Callable[[StoredRun], None] | None = None
+        """Called once the run is claimed, and what may have happened is settled or left."""
 
     def sink(self, sink: Sink) -> Self:
         """What takes the run's events, if it was begun with one."""
@@ -214,5 +218,5 @@ class DurableResuming(Deciding[Outcome[RunResult]]):
 
     async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> Outcome[RunResult]:
         if trace is not None or journal is not None:
-            raise UsageError(self._key, "a durable run has its journal in the store, and no other one")
-        return await self._opened(lambda: resumed(self, self._store, self._key, self._sink, emit))
+            raise UsageError(self.key, "a durable run has its journal in the store, and no other one")
+        return await self._opened(lambda: resumed(self, self._store, self.key, self._sink, emit))

@@ -13,7 +13,7 @@ import msgspec
 
 from inspector.model.records import JournalRecord, Program
 from inspector.model.run import Definition, Record, RunKind, RunLink, RunStatus
-from inspector.model.stored import Event, Mode, OperationRow, StoredRun
+from inspector.model.stored import Event, Mode, OperationRow, StoredRun, StoredThread, StoredTurn
 
 KEY_BYTES = 512
 """The longest key, in UTF-8."""
@@ -79,7 +79,8 @@ class Backend(Protocol):
     url: str
 
     def create(self, new: NewRun, records: Sequence[JournalRecord], now: int) -> bool:
-        """A run at revision 0 and attempt 1, unclaimed; False when its key is taken. Raises `key_invalid`."""
+        """A run at revision 0 and attempt 1, unclaimed; False when its key is taken. With a thread and a turn, it is
+        that turn from then on. Raises `key_invalid`, `thread_absent`, `thread_archived` and `turn_exists`."""
 
     def claim(self, key: str, wanted: Wanted) -> StoredRun:
         """Revision +1; a recovery that is not the run's first claim also attempt +1, and what was started is
@@ -139,6 +140,18 @@ class Backend(Protocol):
 
     def session(self, session: str) -> Sequence[str]:
         """The items of a session, in their order."""
+
+    def put_thread(self, thread: str, metadata: dict[str, Any], now: int) -> bool:
+        """A new thread; False when it is there."""
+
+    def archive(self, thread: str, archived: bool, now: int) -> None:
+        """A thread takes no more turns, or does again. Raises `thread_absent`."""
+
+    def thread(self, thread: str) -> StoredThread | None:
+        """A thread's row."""
+
+    def turns(self, thread: str) -> Sequence[StoredTurn]:
+        """The turns of a thread, oldest first."""
 
     def adopt(self, row: StoredRun, lines: Sequence[bytes], operations: Sequence[OperationRow]) -> bool:
         """A run from elsewhere, unclaimed, with its journal as it stands; False when its key is taken."""

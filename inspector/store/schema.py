@@ -88,6 +88,22 @@ CREATE TABLE session_items (
     PRIMARY KEY (session, number)
 );
 """,
+    """
+CREATE TABLE threads (
+    id TEXT PRIMARY KEY,
+    archived INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL
+);
+CREATE TABLE turns (
+    thread TEXT NOT NULL REFERENCES threads,
+    id TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE REFERENCES runs (key) ON DELETE CASCADE,
+    created INTEGER NOT NULL,
+    PRIMARY KEY (thread, id)
+);
+""",
 )
 
 VERSION = len(SCRIPTS)

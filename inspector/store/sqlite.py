@@ -14,6 +14,7 @@ from inspector.model.values import to_json
 from inspector.store import fold
 from inspector.store.connection import Connection
 from inspector.store.interface import KEY_BYTES, Filter, NewRun, Wanted, Written
+from inspector.store.sqlitethreads import Threads
 
 SUSPENDED: tuple[RunStatus, ...] = ("suspended", "interrupted", "failed")
 FINAL: tuple[RunStatus, ...] = ("completed", "failed", "cancelled")
@@ -23,7 +24,7 @@ _OPEN = "status IN ('planned', 'started', 'ambiguous')"
 _UNCLAIMED = "token = NULL, step = NULL, taken = NULL, renewed = NULL, expires = NULL, program = NULL, born = NULL"
 
 
-class SQLite:
+class SQLite(Threads):
     """A Backend. Raises StoreError when the file cannot be opened as a store."""
 
     def __init__(self, path: str) -> None:
@@ -37,6 +38,7 @@ class SQLite:
         with self._on.transaction() as on:
             if not self._insert(on, new, now):
                 return False
+            self._link(on, new, now)
             self._append(on, new.key, records, now)
             return True
 
@@ -218,27 +220,7 @@ class SQLite:
         rows = self._on.rows(query, (key, pending_only))
         return [Event(**dict(zip(Event.__struct_fields__, row, strict=True))) for row in rows]
 
-    # Sessions, and runs from elsewhere
-
-    def add_once(self, session: str, commit: str, digest: str, items: Sequence[str], now: int) -> bool:
-        with self._on.transaction() as on:
-            found = on.execute("SELECT digest FROM session_commits WHERE session = ? AND id = ?", (session, commit))
-            known = found.fetchone()
-            if known is not None:
-                if known[0] != digest:
-                    raise StoreError(session, "session_conflict", f"{commit} was committed with other items")
-                return False
-            on.execute("INSERT INTO session_commits VALUES (?, ?, ?, ?)", (session, commit, digest, now))
-            last = on.execute("SELECT max(number) FROM session_items WHERE session = ?", (session,)).fetchone()[0] or 0
-            on.executemany(
-                "INSERT INTO session_items VALUES (?, ?, ?)",
-                [(session, number, item) for number, item in enumerate(items, last + 1)],
-            )
-            return True
-
-    def session(self, session: str) -> Sequence[str]:
-        rows = self._on.rows("SELECT item FROM session_items WHERE session = ? ORDER BY number", (session,))
-        return [row[0] for row in rows]
+    # Runs from elsewhere
 
     def adopt(self, row: StoredRun, lines: Sequence[bytes], operations: Sequence[OperationRow]) -> bool:
         new = NewRun(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from inspector.errors import StoreError
 from inspector.model.digest import digest
 from inspector.model.run import Definition
-from inspector.model.stored import Claim, Event, OperationRow, StoredRun
+from inspector.model.stored import Claim, Event, OperationRow, StoredRun, StoredThread, StoredTurn
 from inspector.model.values import Value
 from inspector.process import born, gone
 from inspector.store import transfer
@@ -110,6 +110,23 @@ class Store:
     def session(self, session: str) -> Sequence[str]:
         """The items of a session, in their order."""
         return self.backend.session(session)
+
+    def new_thread(self, thread: str, metadata: Mapping[str, Value] | None = None) -> bool:
+        """A conversation that runs can be turns of; False when it is there. What its metadata says, the tools of
+        its runs are told."""
+        return self.backend.put_thread(thread, dict(metadata or {}), self.clock())
+
+    def archive(self, thread: str, archived: bool = True) -> None:
+        """A thread takes no more turns, or does again. Raises StoreError `thread_absent`."""
+        self.backend.archive(thread, archived, self.clock())
+
+    def thread(self, thread: str) -> StoredThread | None:
+        """A thread's row."""
+        return self.backend.thread(thread)
+
+    def turns(self, thread: str) -> Sequence[StoredTurn]:
+        """The turns of a thread, oldest first."""
+        return self.backend.turns(thread)
 
     def close(self) -> None:
         """Give back what is open."""

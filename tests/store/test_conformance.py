@@ -68,6 +68,7 @@ def row(store: Backend, key: str = "k") -> StoredRun:
 
 def test_a_new_run_is_unclaimed_at_revision_0_and_attempt_1(store: Backend) -> None:
     parent = RunLink(run="outer", step=3)
+    store.put_thread("th", {}, 90)
     given = new(thread="th", turn="tu", digest="d", parent=parent, metadata={"who": "x"}, sink=True)
     assert store.create(given, (header(), checkpoint()), 100)
     found = row(store)
@@ -537,6 +538,43 @@ def test_a_session_takes_a_commit_once(store: Backend, again: Open) -> None:
     assert caught.value.code == "session_conflict"
     assert list(store.session("s")) == ["a", "b", "c"]
     assert list(store.session("nobody")) == []
+
+
+def test_a_thread_is_made_once_and_archived(store: Backend, again: Open) -> None:
+    assert store.put_thread("th", {"lang": "de"}, 10)
+    assert not again().put_thread("th", {"lang": "fr"}, 20)
+    found = store.thread("th")
+    assert found is not None
+    assert (found.id, found.archived, found.metadata, found.created, found.updated) == (
+        *("th", False, {"lang": "de"}, 10, 10),
+    )
+    store.archive("th", True, 30)
+    found = store.thread("th")
+    assert found is not None
+    assert (found.archived, found.updated) == (True, 30)
+    assert store.thread("other") is None
+    with pytest.raises(StoreError) as caught:
+        store.archive("other", True, 30)
+    assert caught.value.code == "thread_absent"
+
+
+def test_a_run_is_made_the_turn_that_it_names(store: Backend) -> None:
+    def make(key: str, turn: str) -> None:
+        store.create(new(key, thread="th", turn=turn), (header(key),), 100)
+
+    refused("thread_absent", lambda: make("a", "t1"), store, "a")
+    store.put_thread("th", {}, 10)
+    make("a", "t1")
+    make("b", "t2")
+    refused("turn_exists", lambda: make("c", "t1"), store, "c")
+    assert [(turn.thread, turn.id, turn.key, turn.created) for turn in store.turns("th")] == [
+        ("th", "t1", "a", 100),
+        ("th", "t2", "b", 100),
+    ]
+    store.archive("th", True, 30)
+    refused("thread_archived", lambda: make("d", "t3"), store, "d")
+    assert store.delete("a")
+    assert [turn.id for turn in store.turns("th")] == ["t2"]
 
 
 def test_what_is_written_is_there_for_another_handle(store: Backend, again: Open) -> None:

@@ -7,7 +7,7 @@ import msgspec
 
 from inspector.model.run import Definition
 from inspector.model.stored import Stored, StoredRun, moment, store_path
-from inspector.resume import Emit, Job, Refused
+from inspector.resume import Emit, Job, Refused, turns
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Plan, Refusal
 from inspector.runner import frozen, restore
@@ -58,6 +58,9 @@ def resume(job: Job, source: Stored, plan: Plan, decide: Callable[[Job, Any], Du
     store = open_store(store_path(job.path))
     try:
         asked = decide(job, job.app.value.resume(store, row.key))
+        if row.thread is not None and row.turn is not None:
+            thread, *_ = turns.checked(store, row.thread, row.turn, row.key)
+            asked.metadata(turns.metadata(thread, row))
         asked.observe(emit).control(job.control)
         outcome = in_loop(asked.run(hear=job.hear), job.control)
     except ResumeRefused as error:
