@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 os.environ.setdefault("TYPER_USE_RICH", "false")
 
@@ -15,7 +15,7 @@ import typer
 
 from inspector import __version__
 from inspector.errors import UsageError
-from inspector.exits import complain, guarded
+from inspector.exits import complain
 from inspector.model.text import one_line
 
 if TYPE_CHECKING:
@@ -300,10 +300,8 @@ def open_screen(
     ] = None,
 ) -> None:
     """The terminal UI."""
-    if not (sys.stdout.isatty() and (sys.stdin.isatty() or path == "-")):
-        raise UsageError(path, "the screen needs a terminal; `runinspect show` prints the run")
-    from inspector.tui.app import run_app
     from inspector.tui.means import Means
+    from inspector.tui.start import run_app
 
     options = {"run": run, "step": step, "format": format, "follow": follow, "ascii": ascii, "mouse": mouse}
     raise typer.Exit(run_app(path, means=Means(app=target), **options))  # type: ignore[arg-type]
@@ -363,12 +361,8 @@ def _commands() -> set[str]:
     return set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
 
-def main() -> NoReturn:
-    """The console script: runs the command and exits with its code."""
-    sys.exit(guarded(lambda: _invoke(sys.argv[1:])))
-
-
-def _invoke(arguments: list[str]) -> int:
+def invoke(arguments: list[str]) -> int:
+    """Run a command; its exit code. Raises what the command raises, and typer's errors of usage."""
     if arguments and (not arguments[0].startswith("-") or arguments[0] == "-") and arguments[0] not in _commands():
         arguments = ["open", *arguments]
     result = app(arguments, prog_name="runinspect", standalone_mode=False)

@@ -33,7 +33,7 @@ MAY_IMPORT = {
 }
 """What a part may import, by the first name below `inspector`."""
 
-FETCHES = {"session", "loader", "app", "code", "comparing", "driving", "deciding", "resumescreen"}
+FETCHES = {"session", "loader", "app", "start", "code", "comparing", "driving", "deciding", "resumescreen"}
 """The modules of the screen that may touch more than the model."""
 
 FOREIGN = {"textual": {"tui"}, "rich": {"tui"}, "typer": {"cli"}}
@@ -91,7 +91,7 @@ def test_a_reader_never_needs_what_wrote_the_file(path: Path) -> None:
 )
 def test_what_needs_no_screen_loads_none(arguments: list[str]) -> None:
     program = (
-        "import sys\nsys.argv = ['runinspect', *sys.argv[1:]]\nfrom inspector.cli import main\n"
+        "import sys\nsys.argv = ['runinspect', *sys.argv[1:]]\nfrom inspector.__main__ import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         "assert not {'textual', 'rich'} & {name.split('.')[0] for name in sys.modules}\n"
     )

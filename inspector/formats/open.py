@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from inspector.errors import InspectorError, UnreadableError, UsageError
 from inspector.formats.files import File
 from inspector.formats.folder import open_folder
-from inspector.formats.reader import Probe, Reader, readers
-from inspector.formats.sqlitefile import MAGIC
+from inspector.formats.reader import SQLITE, Probe, Reader, readers
 from inspector.model.source import RunSet
 from inspector.model.stored import store_path
 
@@ -88,7 +87,7 @@ def unknown(probe: Probe) -> str:
     for magic, words in _MAGICS:
         if head.startswith(magic):
             return f"{words}; {_ADVICE}"
-    if head.startswith(MAGIC):
+    if head.startswith(SQLITE):
         tables = ", ".join(sorted(probe.tables)[:8])
         return f"a SQLite database of no known kind ({'tables: ' + tables if tables else 'it has no table'}); {_ADVICE}"
     if head[:200].count(b"\x00") > 40 and head[1:2] == b"\x00":

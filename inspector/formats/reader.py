@@ -10,14 +10,19 @@ import os
 import pkgutil
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from inspector.formats.files import File
 from inspector.formats.jsontext import top_keys
-from inspector.formats.sqlitefile import MAGIC, Database
 from inspector.model.source import RunSet
 
+if TYPE_CHECKING:
+    from inspector.formats.sqlitefile import Database
+
+SQLITE = b"SQLite format 3\0"
+"""How a database begins."""
 HEAD = 64 << 10
 """Bytes that detection may read of a file."""
 
@@ -57,11 +62,13 @@ class Probe:
 
     @property
     def is_database(self) -> bool:
-        return self.head.startswith(MAGIC)
+        return self.head.startswith(SQLITE)
 
     @cached_property
-    def database(self) -> Database:
+    def database(self) -> "Database":
         """The SQLite file, from a private copy. Raises UnreadableError."""
+        from inspector.formats.sqlitefile import Database
+
         return Database(self.path, self.file)
 
     @cached_property

@@ -26,7 +26,6 @@ from inspector.formats.sqlitesalvage import quoted, salvage
 from inspector.model.run import Problem
 from inspector.model.text import one_line
 
-MAGIC = b"SQLite format 3\x00"
 COPY_LIMIT = 1 << 30
 """Bytes up to which a database without a log is copied; above, it is read in place."""
 CHECK_LIMIT = 64 << 20
@@ -189,4 +188,4 @@ def _limit(connection: sqlite3.Connection, overdue: Any) -> None:
     connection.set_progress_handler(overdue, 100_000)
 
 
-__all__ = ["MAGIC", "Database", "quoted"]
+__all__ = ["Database", "quoted"]

@@ -16,7 +16,7 @@ from inspector.formats.jsonlines import LineRun
 from inspector.formats.jsontext import Place, Reading
 from inspector.formats.linefile import BROKEN, visible
 from inspector.formats.lines import Scan, line_at, line_end
-from inspector.model.records import RECORDS, JournalRecord, StepRecord
+from inspector.model.records import KIND, RECORDS, JournalRecord, StepRecord
 from inspector.model.run import Problem, RawRecord, Step
 from inspector.model.text import HIDDEN
 from inspector.model.values import Value, clean_value, untag
@@ -32,7 +32,6 @@ LEADS = b'{"record":"'
 SALVAGED, SALVAGES = 256 << 10, 8
 """Bytes of a damaged line up to which it is searched for whole records, and places where one is tried."""
 
-KIND = re.compile(rb'\s*\{\s*"record"\s*:\s*"([a-z]+)"')
 _ESCAPED = re.compile(rb'\\[ubfr]|"\$type"|[\x00-\x1f\x7f]')
 _WRITTEN = re.compile(rb'(?:"\s*:|[,\[])\s*(?:-?(?:\d+[.eE]|\d{16})|-0)')
 _S, _O = b"so"

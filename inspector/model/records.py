@@ -15,6 +15,7 @@ built without decoding. The state after step n is the last checkpoint at or befo
 the steps behind it applied; a checkpoint of step 0 stands behind the header.
 """
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -25,6 +26,8 @@ from inspector.model.run import Definition, Record, RunError, RunKind, RunLink, 
 from inspector.model.values import Value
 
 FORMAT = 1
+KIND = re.compile(rb'\s*\{\s*"record"\s*:\s*"([a-z]+)"')
+"""How the line of a record begins: with its kind."""
 """The number of this format; a reader refuses a higher one by name."""
 
 OperationKind = Literal["model", "tool", "firing", "memory", "hook"]

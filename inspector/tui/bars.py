@@ -25,6 +25,7 @@ class Bar(Widget):
         super().__init__(id=id)
         self._lines: Sequence[Line] = lines
         self._drawn: Sequence[Line] = ()
+        self._width = -1
         self._over = over
 
     def set(self, *lines: Line) -> None:
@@ -38,16 +39,14 @@ class Bar(Widget):
 
     def update(self) -> None:
         """Draw the lines that are not as they were drawn."""
-        before, self._drawn = self._drawn, self.lines()
+        before, self._drawn, self._width = self._drawn, self.lines(), self.size.width
         for y, (old, new) in enumerate(zip_longest(before, self._drawn)):
             if old != new:
                 self.refresh(Region(0, y, self.size.width, 1))
 
-    def on_resize(self) -> None:
-        self._drawn = self.lines()
-        self.refresh()
-
     def render_line(self, y: int) -> Strip:
+        if self._width != self.size.width:
+            self._width, self._drawn = self.size.width, self.lines()
         line = self._drawn[y] if y < len(self._drawn) else Line()
         return strip(line, self.size.width, ascii=Rows.ascii, over=self._over).simplify()
 

@@ -3,42 +3,35 @@
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-from textual.app import App
+from typing import TYPE_CHECKING
 
 from inspector.errors import InspectorError, UnreadableError
 from inspector.tui import keys
 from inspector.tui.bars import Footer
 from inspector.tui.keys import Where
 from inspector.tui.line import Line
-from inspector.tui.loader import Loader
 from inspector.tui.means import LOOKING, Means
-from inspector.tui.page import Page
-from inspector.tui.pages import ErrorPage, Palette, help_page
 from inspector.tui.reports import Failed, Listed, Opened, Report
 from inspector.tui.runscreen import RunScreen
-from inspector.tui.runsscreen import RunsPage
 from inspector.tui.session import Session
 
 if TYPE_CHECKING:
+    from inspector.tui.app import Inspector
     from inspector.tui.code import Code
     from inspector.tui.live import Live
+    from inspector.tui.runsscreen import RunsPage
+    from inspector.tui.start import Opening
 
 
 class Desk:
-    """The screens over one path. `post` takes the loader's reports to `take`, from its thread to the
-    screen's."""
+    """The screens over one path that is being opened. Reports come to `take`."""
 
     def __init__(
         self,
-        app: App[Any],
-        post: Callable[[Report], object],
-        path: str,
+        app: "Inspector",
+        opening: "Opening",
         *,
-        run: str | None,
         step: int | None,
-        format: str | None,
         follow: bool,
         ascii: bool,
         now: Callable[[], datetime],
@@ -52,23 +45,18 @@ class Desk:
         """The id that the open run was asked for by."""
         self._shows: Live | None = None
         self.means = means
-        self.loader = Loader(post)
-        self._post, self._format = post, format
+        self.loader = opening.loader
+        self._opening, self._now = opening, now
         self.error: InspectorError | None = None
-        self._path, self._run_id, self._now = path, run, now
+        self.runs: RunsPage | None = None
+        """The list of runs, where the path holds several."""
         self._step, self._follow, self._ascii = step, follow, ascii
-        self.loader.open(path, format)
 
     @property
     def run(self) -> RunScreen | None:
         """The screen of the open run, also while another one covers it."""
         screens = (screen for screen in self.app.screen_stack if isinstance(screen, RunScreen))
         return next((screen for screen in screens if screen.loader is self.loader), None)
-
-    @property
-    def runs(self) -> RunsPage | None:
-        """The list of runs, also while another screen covers it."""
-        return next((screen for screen in self.app.screen_stack if isinstance(screen, RunsPage)), None)
 
     def take(self, report: Report) -> None:
         """Show what the loader reports."""
@@ -77,7 +65,7 @@ class Desk:
             case Listed():
                 self._listed(report)
             case Opened():
-                self._opened(report)
+                self.app.push_screen(self.screen_of(report))
             case Failed() if run is None:
                 self._failed(report)
             case _ if run is not None:
@@ -88,61 +76,59 @@ class Desk:
             self.runs.listed(report)
         elif report.again:
             return
-        elif self._run_id is not None or len(report.rows) == 1:
-            self.loader.open_run(self._run_id)
         elif report.rows:
-            self.app.push_screen(RunsPage(report, self._now, self.loader.open_run))
+            from inspector.tui.runsscreen import RunsPage
+
+            self.runs = RunsPage(report, self._now, self.loader.open_run)
+            self.app.push_screen(self.runs)
             self.loader.follow(True)
         else:
-            self._fail(UnreadableError(self._path, "holds no run"))
+            self._fail(UnreadableError(self._opening.path, "holds no run"))
 
-    def _opened(self, report: Opened) -> None:
+    def screen_of(self, report: Opened) -> RunScreen:
+        """The screen of a run that is open."""
         session = Session(step=self._step, follow=self._follow, ascii=self._ascii)
         session.opened(report)
         self.opened_run = report.run_id
         screen = RunScreen(session, self.loader)
         screen.desk, screen.shows = self, self._shows
         screen.begin(self.means, partial(self._code, report.run_id))
-        self.app.push_screen(screen)
+        return screen
 
     def _code(self, run: str | None) -> "Code":
         from inspector.tui.code import Code
 
-        return Code(self._post, self._path, run, self._format)
+        return Code(self._opening.post, self._opening.path, run, self._opening.format)
 
     @property
     def path(self) -> str:
         """What is open."""
-        return self._path
+        return self._opening.path
 
     @property
     def format(self) -> str | None:
         """What it was said to be read as."""
-        return self._format
+        return self._opening.format
 
     def enter(self, path: str, shows: "Live | None") -> None:
         """Open another path over this one, and follow it: a run that is driven, here (`shows`) or elsewhere."""
-        child: Desk | None = None
+        from inspector.tui.start import Opening
 
-        def post(report: Report) -> None:
-            if child is not None:
-                self.app.call_later(child.take, report)
-
-        child = self.child = Desk(
+        opening = Opening(path)
+        child = Desk(
             self.app,
-            post,
-            path,
-            run=None,
+            opening,
             step=None,
-            format=None,
             follow=True,
             ascii=self._ascii,
             now=self._now,
             means=self._named(),
             parent=self,
         )
+        self.child = child
         child._shows = shows
-        self.app.desk = child  # type: ignore[attr-defined]
+        self.app.desk = child
+        self.app.listen(opening, child)
 
     def _named(self) -> Means:
         code = self.run.code if self.run is not None else None
@@ -165,7 +151,7 @@ class Desk:
         assert self.parent is not None
         self.loader.close()
         self.parent.child = None
-        self.app.desk = self.parent  # type: ignore[attr-defined]
+        self.app.desk = self.parent
 
     def close(self) -> None:
         """End the threads of all desks."""
@@ -221,6 +207,8 @@ class Desk:
             self.runs.footer.tell(str(report.error), "failed")
 
     def _fail(self, error: InspectorError) -> None:
+        from inspector.tui.pages import ErrorPage
+
         self.error = error
         self.app.push_screen(ErrorPage(error))
 
@@ -232,6 +220,8 @@ class Desk:
 
     def places(self) -> tuple[Where, ...]:
         """Whose keys work here."""
+        from inspector.tui.page import Page
+
         screen = self.app.screen
         if isinstance(screen, RunScreen):
             return (*(("live",) if screen.driven else ()), "run", "rows", "state", "app")
@@ -239,10 +229,14 @@ class Desk:
 
     def help(self) -> None:
         """Show the keys of where one is."""
+        from inspector.tui.pages import help_page
+
         self.app.push_screen(help_page(*self.places()))
 
     def palette(self) -> None:
         """Let choose from what the keys of where one is do, and do it."""
+        from inspector.tui.pages import Palette
+
         below = self.app.screen
         choices = [key for key in keys.of(*self.places()) if key.where != "rows" and "{" not in key.action]
 
@@ -274,4 +268,6 @@ class Desk:
             self.loader.leave_run()
             self.loader.follow(True)
             return True
+        from inspector.tui.page import Page
+
         return isinstance(screen, Page) and screen.back()

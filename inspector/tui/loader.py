@@ -25,6 +25,9 @@ PERIOD = 0.5
 REVISED = 1000
 """Steps before the end that may still change while a run grows."""
 
+AROUND = 64
+"""Steps on either side of the first one to be looked at that come with the run."""
+
 ENTRIES = 1000
 """Entries of a folder that are watched."""
 
@@ -37,7 +40,7 @@ class Loader:
     def __init__(self, post: Callable[[Report], object]) -> None:
         self._post = post
         self._plan = Schedule(
-            asked=("open", "run", "follow", "rows", "state", "near", "find", "export", "compare", "judge"),
+            asked=("open", "run", "read_on", "follow", "rows", "state", "near", "find", "export", "compare", "judge"),
             long=("index", "reopen", "find", "export", "compare", "judge", "damage", "scan"),
             resting=("damage", "scan"),
             failed=self._failed,
@@ -50,14 +53,19 @@ class Loader:
         self._run: RunSource | None = None
         self._run_id: str | None = None
 
-    def open(self, path: str, format: str | None) -> None:
-        """Open a path; answered by Listed or a fatal Failed."""
+    def open(self, path: str, format: str | None, run_id: str | None = None, step: int | None = None) -> None:
+        """Open a path, and a run of it when it is named or the only one; answered by Listed, Opened or a fatal
+        Failed. `step` is where it will be looked at first."""
         self._plan.start()
-        self._plan.ask("open", partial(self._open, path, format))
+        self._plan.ask("open", partial(self._open, path, format, run_id, step))
 
     def open_run(self, run_id: str | None) -> None:
-        """Open one of its runs; answered by Opened, then Known and Scanned until all is known."""
+        """Open one of its runs; answered by Opened."""
         self._plan.ask("run", partial(self._open_run, run_id))
+
+    def read_on(self) -> None:
+        """Read the run that was opened to its end; answered by Known and Scanned until all is known."""
+        self._plan.ask("read_on", self._read_on)
 
     def leave_run(self) -> None:
         """Let go of the run."""
@@ -136,26 +144,40 @@ class Loader:
             shown = InspectorError(self._path, reason)
         self._post(Failed(kind, shown, fatal=kind == "open" or (kind == "run" and self._run is None)))
 
-    def _open(self, path: str, format: str | None) -> None:
+    def _open(self, path: str, format: str | None, run_id: str | None, step: int | None) -> None:
         from inspector.formats import open_path
 
         self._path, self._format = path, format
         self._stamp = look_of(path)
         self._runs = open_path(path, format)
-        self._list(again=False)
+        if run_id is not None or len(self._runs.rows()) == 1:
+            self._open_run(run_id, step)
+        else:
+            self._list(again=False)
 
     def _list(self, again: bool) -> None:
         assert self._runs is not None
         rows, problems = tuple(self._runs.rows()), tuple(self._runs.problems())
         self._post(Listed(self._runs.source, rows, problems, again))
 
-    def _open_run(self, run_id: str | None) -> None:
+    def _open_run(self, run_id: str | None, step: int | None = None) -> None:
         assert self._runs is not None
         self._leave_run()
-        self._adopt(self._runs.open(run_id), run_id)
-        assert self._run is not None
-        self._post(Opened(run_id, passes.facts(self._run, self._definition)))
-        self._begin("index", self._index(self._run))
+        run = self._runs.open(run_id)
+        self._adopt(run, run_id)
+        facts, self._reading = passes.facts(run, self._definition), self._index(run)
+        for report in self._reading:
+            facts = report.facts if isinstance(report, Known) else facts
+            # The rest is read when the first batch can be seen; of a small file there is none.
+            if facts.done or facts.read is None or facts.read.done < facts.read.total:
+                break
+        at = min(step, facts.known) if step is not None else facts.known if facts.done else 0
+        around = (max(at - AROUND, 1), min(at + AROUND, facts.known) + 1)
+        self._post(Opened(run_id, facts, fetch.rows(run, self._nesting, [around])))
+
+    def _read_on(self) -> None:
+        if self._run is not None:
+            self._begin("index", self._reading)
 
     def _adopt(self, run: RunSource, run_id: str | None) -> None:
         self._run, self._run_id = run, run_id

@@ -10,7 +10,7 @@ from inspector.tui.line import Line, Span, plain
 class OpeningScreen(Screen[None]):
     """Until a path is open."""
 
-    CSS = "OpeningScreen #rest { height: 1fr; }"
+    DEFAULT_CSS = "OpeningScreen #rest { height: 1fr; }"
 
     def __init__(self, path: str) -> None:
         super().__init__()

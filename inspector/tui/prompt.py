@@ -1,40 +1,23 @@
 """The line that is typed into, in the footer's place."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Input
 
-from inspector.model.text import one_line
 from inspector.tui.bars import Bar
 from inspector.tui.line import plain
 
-ACTIONS = {
-    key: binding.action for binding in Input.BINDINGS if isinstance(binding, Binding) for key in binding.key.split(",")
-}
+if TYPE_CHECKING:
+    from textual.widgets import Input
 
-
-class Field(Input):
-    """What is typed or pasted into. What could act on the terminal becomes an escape. Its keys act in the
-    order in which they come: Textual would insert all characters of a packet first and then do what a
-    Backspace between them asks for."""
-
-    def validate_value(self, value: str) -> str:
-        return one_line(value)
-
-    async def on_key(self, event: events.Key) -> None:
-        if event.key in ACTIONS:
-            event.stop()
-            event.prevent_default()
-            await self.run_action(ACTIONS[event.key])
+    from inspector.tui.field import Field
 
 
 class Prompt(Horizontal):
-    """The widget. `kind` tells what it was opened for."""
+    """The widget. `kind` tells what it was opened for. What it is made of comes when it is opened first: no
+    first paint waits for it."""
 
     DEFAULT_CSS = """
     Prompt { height: 1; display: none; background: transparent; }
@@ -67,31 +50,35 @@ class Prompt(Horizontal):
         super().__init__(id="prompt")
         self.kind = ""
         self._label = Bar()
-        self._input = Field(compact=True, select_on_focus=False)
-        self._input.cursor_blink = False
+        self._field: Field | None = None
 
-    def compose(self) -> ComposeResult:
-        yield self._label
-        yield self._input
+    def _made(self) -> "Field":
+        if self._field is None:
+            from inspector.tui.field import Field
+
+            self._field = Field(compact=True, select_on_focus=False)
+            self._field.cursor_blink = False
+            self.mount(self._label, self._field)
+        return self._field
 
     def ask(self, kind: str, label: str, text: str = "") -> None:
         """Open it."""
-        self.kind = kind
+        self.kind, field = kind, self._made()
         self._label.styles.width = len(label) + 2
         self._label.set(plain(f" {label} ", "key"))
-        self._input.value = text
-        self._input.cursor_position = len(text)
+        field.value = text
+        field.cursor_position = len(text)
         self.display = True
-        self.screen.set_focus(self._input)
+        self.screen.set_focus(field)
 
     def close(self) -> None:
         self.display = False
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, event: "Input.Submitted") -> None:
         event.stop()
         self.post_message(self.Entered(self.kind, event.value))
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: "Input.Changed") -> None:
         event.stop()
         if self.display:
             self.post_message(self.Typed(self.kind, event.value))

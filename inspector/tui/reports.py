@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.errors import InspectorError
@@ -49,10 +51,11 @@ class Listed(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A run is open: everything that was known of another one is void."""
+    """A run is open: everything that was known of another one is void. `rows` are steps that may be in sight."""
 
     run_id: str | None
     facts: Facts
+    rows: Mapping[int, Timed] = MappingProxyType({})
 
 
 class Known(NamedTuple):
@@ -65,7 +68,7 @@ class Known(NamedTuple):
 class Fetched(NamedTuple):
     """Steps that were asked for."""
 
-    rows: dict[int, Timed]
+    rows: Mapping[int, Timed]
 
 
 class Stood(NamedTuple):

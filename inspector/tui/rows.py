@@ -74,6 +74,7 @@ class Rows(ScrollView, can_focus=True):
         self.shift = 0
         self.built = 0
         self._length = 0
+        self._width = -1
         self._strips: OrderedDict[int, Drawn] = OrderedDict()
 
     def on_mount(self) -> None:
@@ -136,6 +137,10 @@ class Rows(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """A line of the widget: from what was drawn before where possible."""
+        if self._width != self.size.width:
+            self._width = self.size.width
+            self._strips.clear()
+            self.widened()
         index = self.scroll_offset.y + y
         if index >= len(self.lines):
             return Strip.blank(self.size.width)
@@ -147,6 +152,9 @@ class Rows(ScrollView, can_focus=True):
                 self._strips.popitem(last=False)
         self._strips.move_to_end(index)
         return self._strips[index].strip
+
+    def widened(self) -> None:
+        """Lines are drawn in another width from now on."""
 
     def _look(self, index: int, line: Line) -> object:
         """All that decides how a line is drawn."""
@@ -163,7 +171,8 @@ class Rows(ScrollView, can_focus=True):
 
     def _measure(self) -> None:
         self._length = len(self.lines)
-        self.virtual_size = Size(self.size.width, self._length)
+        # Set quietly: told of it, Textual would lay out the whole screen anew for scrollbars that are not there.
+        self.set_reactive(ScrollView.virtual_size, Size(self.size.width, self._length))
 
     def _reveal(self) -> None:
         top, height = self.scroll_offset.y, self.size.height
@@ -175,7 +184,6 @@ class Rows(ScrollView, can_focus=True):
             self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        self._strips.clear()
         self._measure()
         self._reveal()
 

@@ -6,7 +6,6 @@ from textual.binding import BindingType
 
 from inspector.tui.columns import Filter
 from inspector.tui.keys import bindings, typing
-from inspector.tui.pages import FilterPage, ProblemsPage
 from inspector.tui.prompt import Prompt
 from inspector.tui.runlayout import RunLayout
 
@@ -74,6 +73,8 @@ class RunKeys(RunLayout):
             self.action_find()
 
     def action_filter(self) -> None:
+        from inspector.tui.pages import FilterPage
+
         self.app.push_screen(FilterPage(self.session.filter, self.session.columns, self._filter))
 
     def _filter(self, filter: Filter) -> None:
@@ -98,6 +99,8 @@ class RunKeys(RunLayout):
         self.sync(state=False)
 
     def action_problems(self) -> None:
+        from inspector.tui.pages import ProblemsPage
+
         self.app.push_screen(ProblemsPage(self.session.facts.problems if self.session.facts else ()))
 
     def action_export(self) -> None:

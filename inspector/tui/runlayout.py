@@ -27,16 +27,17 @@ LATE = 0.15
 class RunLayout(Screen[None]):
     """Timeline and state, the bars around them, and what they show of the session."""
 
-    CSS = """
-    RunScreen #body { height: 1fr; }
-    RunScreen #left { width: 44%; }
-    RunScreen #timeline { height: 1fr; }
-    RunScreen #state { width: 1fr; border-left: solid ansi_bright_black; }
-    RunScreen.-ascii #state { border-left: ascii ansi_bright_black; }
-    RunScreen.-narrow #left { width: 1fr; }
-    RunScreen.-narrow #state { border-left: none; display: none; }
-    RunScreen.-narrow.-state #left { display: none; }
-    RunScreen.-narrow.-state #state { display: block; }
+    # DEFAULT_CSS and not CSS, which Textual does not load for the first screen of an app.
+    DEFAULT_CSS = """
+    RunLayout #body { height: 1fr; }
+    RunLayout #left { width: 44%; }
+    RunLayout #timeline { height: 1fr; }
+    RunLayout #state { width: 1fr; border-left: solid ansi_bright_black; }
+    RunLayout.-ascii #state { border-left: ascii ansi_bright_black; }
+    RunLayout.-narrow #left { width: 1fr; }
+    RunLayout.-narrow #state { border-left: none; display: none; }
+    RunLayout.-narrow.-state #left { display: none; }
+    RunLayout.-narrow.-state #state { display: block; }
     """
     AUTO_FOCUS = "#timeline"
 
@@ -70,13 +71,17 @@ class RunLayout(Screen[None]):
     def on_mount(self) -> None:
         self.loader.follow(self.session.following)
         self.sync(rows=True)
+        self.call_after_refresh(self.loader.read_on)
 
     def on_resize(self, event: events.Resize) -> None:
         narrow = event.size.width < NARROW
         if narrow and not self.narrow:
             # The page with the focus is the one that stays.
             self.set_class(self.focused in self.pane.walk_children(), "-state")
-        self.set_class(narrow, "-narrow")
+        if narrow != self.narrow:
+            self.set_class(narrow, "-narrow")
+            # At once, for the screen is laid out next: else it would be painted in the other layout first.
+            self.app.stylesheet.update(self)
         self.call_after_refresh(self.ask_state)
 
     @property

@@ -7,7 +7,7 @@ The screen hands reports in and keys on, and asks for snapshots; what has to be 
 from array import array
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.cells import cell_len
 
@@ -92,6 +92,8 @@ class Session:
         self._stood = None
         self.cursor, self._moved = 0, False
         self._settle()
+        if report.rows:
+            self._keep(report.rows)
 
     def known(self, report: Known) -> None:
         """More of the run is known, or it has changed."""
@@ -123,13 +125,16 @@ class Session:
 
     def fetched(self, report: Fetched) -> Iterable[int]:
         """Steps have come in; the rows that show them."""
-        self._rows.update(report.rows)
-        widths = (cell_len(row.step.name[:WIDEST]) + INDENT * row.depth for row in report.rows.values())
+        self._keep(report.rows)
+        return [self.row_of(seq) for seq in report.rows]
+
+    def _keep(self, rows: Mapping[int, Timed]) -> None:
+        self._rows.update(rows)
+        widths = (cell_len(row.step.name[:WIDEST]) + INDENT * row.depth for row in rows.values())
         self.name_width = min(max(self.name_width, *widths), WIDEST)
-        self.timed = self.timed or any(row.since is not None or row.took is not None for row in report.rows.values())
+        self.timed = self.timed or any(row.since is not None or row.took is not None for row in rows.values())
         while len(self._rows) > KEPT:
             self._rows.popitem(last=False)
-        return [self.row_of(seq) for seq in report.rows]
 
     def stood(self, report: Stood) -> bool:
         """A state has come in."""

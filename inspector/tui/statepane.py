@@ -1,6 +1,7 @@
 """The state half of the screen: seven tabs, of which one is shown, built from one snapshot."""
 
 from collections.abc import Callable, Hashable, Set
+from functools import cache
 from typing import NamedTuple
 
 from textual import events
@@ -9,11 +10,9 @@ from textual.containers import Vertical
 
 from inspector.tui.bars import Bar
 from inspector.tui.line import Line, Span
-from inspector.tui.panes import graph, hooks, messages, pending, queues, raw, values
 from inspector.tui.panes.parts import Stack, note
 from inspector.tui.rows import Rows
 from inspector.tui.session import StateSnapshot
-from inspector.tui.viewer import Viewer
 
 ABBREVIATED = 4
 """Letters of the names of other tabs where there is no room for them."""
@@ -29,15 +28,22 @@ class Tab(NamedTuple):
     of_state: bool
 
 
-TABS = (
-    Tab("Pending", pending.title, pending.lines, True),
-    Tab("Queues", queues.title, queues.lines, True),
-    Tab("Hooks", hooks.title, hooks.lines, False),
-    Tab("Messages", messages.title, messages.lines, True),
-    Tab("Values", values.title, values.lines, True),
-    Tab("Graph", graph.title, graph.lines, False),
-    Tab("Raw", raw.title, raw.lines, False),
-)
+@cache
+def tabs() -> tuple[Tab, ...]:
+    """The tabs, imported when there is a state to show."""
+    from inspector.tui.panes import graph, hooks, messages, pending, queues, raw, values
+
+    return (
+        Tab("Pending", pending.title, pending.lines, True),
+        Tab("Queues", queues.title, queues.lines, True),
+        Tab("Hooks", hooks.title, hooks.lines, False),
+        Tab("Messages", messages.title, messages.lines, True),
+        Tab("Values", values.title, values.lines, True),
+        Tab("Graph", graph.title, graph.lines, False),
+        Tab("Raw", raw.title, raw.lines, False),
+    )
+
+
 MESSAGES = 3
 PREFERRED = (0, 1, 3, 4, 5, 6)
 """Which tab is open at first: the first of these that has something to show."""
@@ -69,7 +75,7 @@ class StatePane(Vertical):
         self._snapshot = snapshot
         if snapshot is not None and snapshot.state is not None and not self._chosen:
             self._chosen = True
-            self.tab = next((tab for tab in PREFERRED if TABS[tab].title(snapshot) not in (None, 0)), PREFERRED[-1])
+            self.tab = next((tab for tab in PREFERRED if tabs()[tab].title(snapshot) not in (None, 0)), PREFERRED[-1])
         self._build()
 
     def _build(self) -> None:
@@ -79,7 +85,7 @@ class StatePane(Vertical):
             return
         self._bar.set_tabs(snapshot, self.tab)
         at_end = self.tab == MESSAGES and self.rows.cursor >= len(self.rows.lines) - 1
-        lines = pane_lines(snapshot, TABS[self.tab], width, self._toggled)
+        lines = pane_lines(snapshot, tabs()[self.tab], width, self._toggled)
         self.rows.show(lines, len(lines) - 1 if at_end else None)
 
     def open_tab(self, number: int) -> None:
@@ -93,7 +99,7 @@ class StatePane(Vertical):
 
     def open_beside(self, by: int) -> None:
         """Open the tab beside the open one."""
-        self.open_tab((self.tab + by) % len(TABS) + 1)
+        self.open_tab((self.tab + by) % len(tabs()) + 1)
 
     def fold(self) -> None:
         """Fold or unfold what is at the cursor."""
@@ -102,9 +108,11 @@ class StatePane(Vertical):
 
     def change_form(self) -> None:
         """Show the graph as a drawing or as a list."""
-        if self.tab != len(TABS) - 2:
-            self.open_tab(len(TABS) - 1)
-        self._toggle(graph.FORM)
+        if self.tab != len(tabs()) - 2:
+            self.open_tab(len(tabs()) - 1)
+        from inspector.tui.panes.graph import FORM
+
+        self._toggle(FORM)
 
     def _toggle(self, fold: Hashable | None) -> None:
         if fold is not None:
@@ -114,6 +122,8 @@ class StatePane(Vertical):
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         if event.line.opens is not None:
+            from inspector.tui.viewer import Viewer
+
             self.app.push_screen(Viewer(event.line.opens))
         else:
             self.fold()
@@ -142,7 +152,7 @@ class TabBar(Bar):
     def set_tabs(self, snapshot: StateSnapshot, opened: int) -> None:
         """Show the counts of a snapshot."""
         self._open = opened
-        self._names = [(tab.name, "" if snapshot.loading else counted(tab.title(snapshot))) for tab in TABS]
+        self._names = [(tab.name, "" if snapshot.loading else counted(tab.title(snapshot))) for tab in tabs()]
         self.update()
 
     def lines(self) -> tuple[Line, ...]:

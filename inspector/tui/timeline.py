@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich.cells import cell_len
-from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
@@ -171,6 +170,7 @@ class Timeline(Rows):
 
     @property
     def columns(self) -> Columns:
+        self.lay_out()
         assert isinstance(self.lines, TimelineLines)
         return self.lines.columns
 
@@ -188,9 +188,8 @@ class Timeline(Rows):
             # Called and not posted, so that all that a key changes is painted at once.
             self._moved(self.session.seq(self.cursor))
 
-    def on_resize(self, event: events.Resize) -> None:
+    def widened(self) -> None:
         self.lay_out()
-        super().on_resize(event)
 
     def render_line(self, y: int) -> Strip:
         drawn = super().render_line(y)

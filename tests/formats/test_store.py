@@ -12,8 +12,8 @@ import pytest
 from inspector import Agent, Call, ScriptedModel, tool
 from inspector.errors import UsageError
 from inspector.formats import open_path
-from inspector.formats.readers.store import Runs
 from inspector.formats.sqlitefile import Database
+from inspector.formats.storedruns import Runs
 from inspector.model.source import Journaled, RunSource
 from inspector.model.stored import Stored
 from inspector.process import born, program

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from inspector.errors import UnreadableError
 from inspector.formats import linefile, open_path, tracelines
-from inspector.formats.readers.trace import TraceRun
 from inspector.formats.tracelines import plain
+from inspector.formats.tracerun import TraceRun
 from inspector.model.changes import Change, change
 from inspector.model.records import Checkpoint, End, StepRecord
 from inspector.model.run import Pending, RunError, RunLink, State, Usage

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from inspector import cli, exits
+from inspector import __main__ as command
+from inspector import exits
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -71,7 +72,7 @@ class Shell:
 
     def __call__(self, *arguments: str) -> tuple[int, list[Any], str]:
         self._capture.readouterr()
-        code = exits.guarded(lambda: cli._invoke(list(arguments)))
+        code = exits.guarded(lambda: command.run(list(arguments)))
         out, errors = self._capture.readouterr()
         assert "Traceback" not in errors, errors
         lines = [json.loads(line) if "--json" in arguments else line for line in out.splitlines()]

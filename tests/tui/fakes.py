@@ -251,6 +251,12 @@ class Long(MemoryRun):
                 yield count, len(order)
 
 
-def opener(runs: RunSet):  # type: ignore[no-untyped-def]
-    """What `open_path` is, for the loader: these runs, whatever the path."""
-    return lambda path, format=None: runs
+def opener(runs: RunSet, gate: threading.Event | None = None):  # type: ignore[no-untyped-def]
+    """What `open_path` is, for the loader: these runs, whatever the path, when the `gate` opens."""
+
+    def open_path(path: str, format: str | None = None) -> RunSet:
+        if gate:
+            gate.wait(10)
+        return runs
+
+    return open_path

@@ -1,5 +1,6 @@
 """The app over made-up runs, and how to wait for it without waiting for a time."""
 
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -55,9 +56,15 @@ def _complete(screen: RunScreen | None) -> bool:
     )
 
 
-def app_for(monkeypatch: pytest.MonkeyPatch, runs: RunSet, path: str = "runs", **options: object) -> Inspector:
-    """The app, opening these runs instead of a file."""
-    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(runs))
+def app_for(
+    monkeypatch: pytest.MonkeyPatch,
+    runs: RunSet,
+    path: str = "runs",
+    gate: threading.Event | None = None,
+    **options: object,
+) -> Inspector:
+    """The app, opening these runs instead of a file, when the `gate` opens."""
+    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(runs, gate))
     return Inspector(path, now=lambda: fakes.NOW, **options)  # type: ignore[arg-type]
 
 

@@ -66,16 +66,43 @@ def loader(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
 def opened(loader: Watched, runs: RunSet, monkeypatch: pytest.MonkeyPatch) -> Opened:
     monkeypatch.setattr("inspector.formats.open_path", fakes.opener(runs))
     loader.open("x", None)
-    loader.wait(Listed)
-    loader.open_run(None)
-    return loader.wait(Opened)
+    found = loader.wait(Opened)
+    loader.read_on()
+    return found
 
 
 def test_a_run_is_opened_indexed_and_passed_over(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = opened(loader, fakes.one(), monkeypatch).facts
-    assert (facts.run.id, facts.known, facts.done) == ("4711", 9, False)
-    assert loader.wait(Known, lambda report: report.facts.done).facts.known == 9
+    run = opened(loader, fakes.one(), monkeypatch)
+    assert (run.facts.run.id, run.facts.known, run.facts.done) == ("4711", 9, True), "a small one is known at once"
+    assert list(run.rows) == [*range(1, 10)]
     assert len(loader.wait(Scanned).chunk.marks) == 9
+
+
+def test_of_a_long_run_the_head_comes_first_and_the_rest_when_it_is_asked_for(
+    loader: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(OneRun(fakes.Long(1000, batch=400), "x")))
+    loader.open("x", None)
+    run = loader.wait(Opened)
+    assert (run.facts.known, run.facts.done) == (400, False)
+    assert list(run.rows) == [*range(1, 65)]
+    assert not loader.reports
+    loader.read_on()
+    assert loader.wait(Known, lambda report: report.facts.done).facts.known == 1000
+
+
+def test_of_several_runs_there_is_a_list(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = fakes.several()
+    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(runs))
+    loader.open("x", None)
+    assert len(loader.wait(Listed).rows) == len(runs.rows())
+
+
+def test_one_of_several_runs_is_opened_when_it_is_named(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = fakes.several()
+    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(runs))
+    loader.open("x", None, runs.rows()[1].id)
+    assert loader.wait(Opened).run_id == runs.rows()[1].id
 
 
 def test_rows_and_states_are_fetched(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,8 +227,7 @@ def test_a_source_that_takes_nothing_in_is_read_again_when_its_file_changes(
     path.write_text("aa")
     monkeypatch.setattr("inspector.formats.open_path", read)
     loader.open(str(path), None)
-    loader.wait(Listed)
-    loader.open_run(None)
+    loader.read_on()
     loader.wait(Scanned)
     loader.follow(True)
     path.write_text("aaaa")

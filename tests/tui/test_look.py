@@ -150,13 +150,7 @@ def test_error(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_opening(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
-
-    def slow(path: str, format: str | None = None) -> RunSet:
-        gate.wait(10)
-        return fakes.one()
-
-    app = app_for(monkeypatch, fakes.one(), "var/log/agents/2026-03-01/large.jsonl")
-    monkeypatch.setattr("inspector.formats.open_path", slow)
+    app = app_for(monkeypatch, fakes.one(), "var/log/agents/2026-03-01/large.jsonl", gate)
 
     async def before(pilot: Pilot[object]) -> None:
         await pilot.pause(0.1)

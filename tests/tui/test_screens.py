@@ -331,13 +331,7 @@ async def test_what_cannot_be_opened_is_told_with_what_to_do(monkeypatch: pytest
 
 async def test_the_first_paint_does_not_wait_for_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
-
-    def slow(path: str, format: str | None = None) -> RunSet:
-        gate.wait(10)
-        return fakes.one()
-
-    app = app_for(monkeypatch, fakes.one(), "slow/file")
-    monkeypatch.setattr("inspector.formats.open_path", slow)
+    app = app_for(monkeypatch, fakes.one(), "slow/file", gate)
     async with app.run_test(size=NARROW) as pilot:
         await pilot.pause(0.1)
         assert isinstance(app.screen, OpeningScreen)

@@ -10,12 +10,12 @@ from textual.app import App, ComposeResult
 from inspector.tui.line import Opens
 from inspector.tui.rows import Rows
 from inspector.tui.session import StateSnapshot
-from inspector.tui.statepane import TABS, StatePane
+from inspector.tui.statepane import StatePane, tabs
 from inspector.tui.viewer import Viewer
 from tests.tui import states
 
 Snap = Callable[..., bool]
-NAMES = [tab.name.lower() for tab in TABS]
+NAMES = [tab.name.lower() for tab in tabs()]
 
 
 class Pane(App[None]):
@@ -40,7 +40,7 @@ class Pane(App[None]):
         pane.rows.focus()
 
 
-@pytest.fixture(params=range(1, len(TABS) + 1), ids=NAMES)
+@pytest.fixture(params=range(1, len(tabs()) + 1), ids=NAMES)
 def tab(request: pytest.FixtureRequest) -> Any:
     return request.param
 

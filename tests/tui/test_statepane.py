@@ -5,7 +5,7 @@ import pytest
 from textual.pilot import Pilot
 
 from inspector.tui.line import text_of
-from inspector.tui.statepane import TABS, StatePane, tab_line
+from inspector.tui.statepane import StatePane, tab_line, tabs
 from inspector.tui.viewer import Viewer
 from tests.tui import fakes, states
 from tests.tui.screens import NARROW, press, row_texts, run_screen, shown, texts
@@ -19,7 +19,7 @@ def pane_of(pilot: Pilot[None]) -> StatePane:
 async def test_number_keys_open_tabs_from_either_half(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
         pane = run_screen(app).pane
-        for number, tab in enumerate(TABS, 1):
+        for number, tab in enumerate(tabs(), 1):
             await press(pilot, str(number))
             assert pane.tab == number - 1
             assert f"[{tab.name}" in "\n".join(texts(app))
@@ -68,7 +68,7 @@ async def test_the_first_tab_is_one_with_something_in_it() -> None:
             pane = pane_of(pilot)
             pane._chosen = False
             pane.show(msgspec.structs.replace(states.EVERYTHING, state=state))
-            assert TABS[pane.tab].name == name
+            assert tabs()[pane.tab].name == name
 
 
 async def test_tab_fold_and_row_stay_from_step_to_step() -> None:
@@ -118,7 +118,7 @@ async def test_the_graphs_form_is_changed_by_a_key(monkeypatch: pytest.MonkeyPat
         assert "▸ line" in row_texts(pane.rows)[row]
         pane.open_tab(1)
         pane.change_form()
-        assert TABS[pane.tab].name == "Graph"
+        assert tabs()[pane.tab].name == "Graph"
 
 
 async def test_another_width_makes_other_rows() -> None:

@@ -1,201 +1,11 @@
 """Our own trace files: the records of `model.records`, one a line."""
 
-import contextlib
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
-
-import msgspec
 
 from inspector.errors import UnreadableError
-from inspector.formats.files import File
-from inspector.formats.largevalues import LargeValues
-from inspector.formats.linefile import BROKEN
-from inspector.formats.lines import line_at
-from inspector.formats.memory import OneRun
-from inspector.formats.owner import lives
 from inspector.formats.reader import Probe, Reader
-from inspector.formats.states import Known, States
-from inspector.formats.tracelines import KIND, TraceLines
-from inspector.formats.traceops import operations, overlaid
-from inspector.model.changes import Change
-from inspector.model.large import replaced
-from inspector.model.records import FORMAT, RECORDS, Attempt, Checkpoint, End, Header, Operation, Program, StepRecord
-from inspector.model.run import Definition, Resume, Run, SourceInfo, State
+from inspector.model.records import FORMAT, KIND, RECORDS
 from inspector.model.source import RunSet
-from inspector.model.text import one_line
-
-NAME = "runinspect"
-TAIL = 16 << 10
-"""Bytes at the end of a file that are looked at for how the run ended, before the file is indexed."""
-
-_SEQ = re.compile(rb'^\{"record":"step","step":\{"seq":(\d{1,18}),', re.MULTILINE)
-
-
-class TraceRun(TraceLines):
-    """A run in our own format. Opening it reads the header and the end; everything else is read when it is
-    asked for. Raises UnreadableError for a format of a later version."""
-
-    def __init__(self, file: File, path: str, head: bytes = b"") -> None:
-        super().__init__(file, SourceInfo(path=one_line(path), format=NAME), head)
-        self.source = SourceInfo(path=one_line(path), format=NAME, version=str(self.header().format))
-
-    def reset(self, head: bytes = b"") -> None:
-        super().reset(head)
-        self._large = LargeValues(self.file.path if self.file.path != "-" else None, self.met)
-        self._states = States(self._nearest, self._load, self._change)
-        self._header: Header | None = None
-        self._ended: tuple[int, End | None] = (-1, None)
-        self._peeked: tuple[int, End | None] | None = None
-        self._open: tuple[int, Sequence[Operation]] = (-1, ())
-
-    def drop(self, seq: int, error: Exception) -> None:
-        super().drop(seq, error)
-        self._states.forget()
-
-    def header(self) -> Header:
-        """The header; an empty one, and a problem, where it cannot be read."""
-        if self._header is None:
-            found = self.record(self.file.start, Header)
-            self._header = found or Header(format=FORMAT, id="", kind="trace")
-        return self._header
-
-    def refresh(self) -> bool:
-        if self._scan.scanned < self._known:  # the last line may become another
-            self._states.forget()
-        status = self.run().status
-        return super().refresh() or self.run().status != status
-
-    def run(self) -> Run:
-        header, (steps, end) = self.header(), self._ending()
-        alive = end is None and self.lives()
-        return Run(
-            id=header.id or None,
-            name=header.name,
-            kind=header.kind,
-            status=end.status if end else "running" if alive else "interrupted",
-            reason=end.reason if end else None,
-            steps=steps,
-            started=header.started,
-            ended=end.at if end else None,
-            resumed_from=header.resumed_from,
-            parent=header.parent,
-            replaced_by=end.replaced_by if end else None,
-            error=end.error if end else None,
-            usage=end.usage if end else None,
-        )
-
-    def writer(self) -> tuple[Program | None, str | None]:
-        """The process that wrote last, and since when."""
-        attempt = self.record(self.attempts[-1], Attempt) if self.attempts else None
-        if attempt is not None:
-            return attempt.program, attempt.at
-        return self.header().program, self.header().started
-
-    def lives(self) -> bool:
-        """Whether that process is still there."""
-        return lives(*self.writer())
-
-    def _ending(self) -> tuple[int, End | None]:
-        """How many steps there are and how the run ended, as far as it is known."""
-        if not self.indexed:
-            if self._peeked is None:
-                self._peeked = self._peek()
-            return max(len(self.starts), self._peeked[0]), self._peeked[1]
-        place = self.ends[-1] if self.ends else -1
-        if self.starts and place < self.starts[-1]:
-            place = -1  # steps follow it: it is not the end
-        if self.attempts and place < self.attempts[-1]:
-            place = -1  # somebody went on behind it
-        if self._ended[0] != place:
-            self._ended = place, self.record(place, End) if place >= 0 else None
-        return len(self.starts), self._ended[1]
-
-    def _peek(self) -> tuple[int, End | None]:
-        begin = max(self.file.size - TAIL, self.file.start)
-        text = self.file.read(begin, self.file.size - begin)
-        seqs = _SEQ.findall(text)
-        last = text.rstrip().rpartition(b"\n")[2]
-        end = None
-        if last.startswith(b'{"record":"e'):
-            with contextlib.suppress(*BROKEN):
-                found = self.decode(last, 0)
-                end = found if isinstance(found, End) else None
-        return int(seqs[-1]) if seqs else 0, end
-
-    def definition(self) -> Definition:
-        for offset in reversed(self.attempts):
-            attempt = self.record(offset, Attempt)
-            if attempt is not None and attempt.definition is not None:
-                return attempt.definition
-        return self.header().definition
-
-    def resume(self) -> Resume:
-        run = self.run()
-        if run.kind not in ("agent", "dataflow"):
-            return Resume(reasons=("not_resumable",))
-        reasons = {"completed": ("terminal",), "running": ("owned",)}.get(run.status, ())
-        if not reasons and self.indexed and not self._has_machine():
-            reasons = ("not_resumable",)
-        return Resume(possible=not reasons, driver=run.kind, reasons=reasons)
-
-    def _has_machine(self) -> bool:
-        """Whether the last checkpoint holds what a machine needs to go on: an exported run has none."""
-        return bool(self.checkpoints) and b'"machine":' in line_at(self.file, self.checkpoints[-1])
-
-    def state(self, step: int) -> State | None:
-        if not 0 <= step <= len(self.starts):
-            return None
-        state = self._states.at(step)
-        if state is not None:
-            state = replaced(state, self._large.loader())
-        if state is None or step < len(self.starts) or not self.indexed:
-            return state
-        end = self._ending()[1]
-        if end is not None and end.status == "completed":
-            return state
-        return overlaid(state, self._operations(), self.writer()[0], end is None and self.lives())
-
-    def _operations(self) -> Sequence[Operation]:
-        """What the operations recorded since the last checkpoint say."""
-        if self._open[0] != self._known:
-            begin = self.checkpoints[-1] if self.checkpoints else self.file.start
-            found = self._change(len(self.starts)) if self.starts else None
-            self._open = self._known, operations(self.file, begin, found[1] if found else 0, self._operation)
-        return self._open[1]
-
-    def _operation(self, line: bytes, offset: int) -> Operation | None:
-        with contextlib.suppress(*BROKEN):
-            record = self.decode(line.rstrip(), offset)
-            return record if isinstance(record, Operation) else None
-        return None
-
-    def _nearest(self, step: int) -> int | None:
-        at = self._checkpoint(step)
-        return None if at is None else bisect_left(self.starts, self.checkpoints[at])
-
-    def _checkpoint(self, step: int) -> int | None:
-        """Which of `checkpoints` is the last at or before a step."""
-        end = self.starts[step] if step < len(self.starts) else self._known
-        at = bisect_left(self.checkpoints, end)
-        return at - 1 if at else None
-
-    def _load(self, step: int) -> Known | None:
-        at = self._checkpoint(step)
-        if at is None:
-            return None
-        found = self.record(self.checkpoints[at], Checkpoint)
-        if found is None:
-            del self.checkpoints[at]
-            return None
-        return msgspec.structs.replace(found.state, step=step), found.seq
-
-    def _change(self, step: int) -> tuple[Change, int] | None:
-        with contextlib.suppress(*BROKEN):
-            record = self.decode(self.line(step), self.starts[step - 1])
-            if isinstance(record, StepRecord):
-                return record.change, record.step.seq
-        return None
 
 
 def _claims(probe: Probe) -> bool:
@@ -204,10 +14,11 @@ def _claims(probe: Probe) -> bool:
 
 
 def _open(probe: Probe) -> RunSet:
-    file = probe.file
+    from inspector.formats.memory import OneRun
+    from inspector.formats.tracerun import TraceRun
+
     _refuse_later(probe)
-    run = TraceRun(file, probe.path, probe.head)
-    return OneRun(run, file.label)
+    return OneRun(TraceRun(probe.file, probe.path, probe.head), probe.file.label)
 
 
 def _refuse_later(probe: Probe) -> None:
@@ -220,7 +31,7 @@ def _refuse_later(probe: Probe) -> None:
 
 
 READER = Reader(
-    name=NAME,
+    name="runinspect",
     what="trace files that this runner writes (JSON lines)",
     drivers=("agent", "dataflow"),
     claims=_claims,

@@ -1,21 +1,12 @@
 """Checkpoints of Microsoft's agent-framework: a folder of JSON files, one per checkpoint, or one such file."""
 
 import os
-from collections.abc import Sequence
 
-from inspector.errors import InspectorError, UnreadableError
-from inspector.formats.jsontext import Damaged
-from inspector.formats.memory import ManyRuns, OneRun, row
+from inspector.errors import InspectorError
 from inspector.formats.reader import Probe, Reader
-from inspector.formats.readers.agent_framework.chains import Chain, chains
-from inspector.formats.readers.agent_framework.checkpoint import Header, read_header
-from inspector.formats.readers.agent_framework.run import FORMAT, CheckpointRun
-from inspector.model.run import Problem, SourceInfo
 from inspector.model.source import RunSet
-from inspector.model.text import one_line
 
-FILES = 10_000
-"""Files of a folder that are looked at."""
+FORMAT = "agent-framework"
 LOOKED_AT = 50
 """Files of a folder by which it is told."""
 
@@ -47,55 +38,9 @@ def _files(probe: Probe) -> list[str]:
 
 
 def _open(probe: Probe) -> RunSet:
-    path = one_line(probe.path)
-    if not probe.is_folder:
-        label = probe.file.label
-        headers, problems = _headers([(probe.path, label)])
-        if not headers:
-            raise UnreadableError(probe.path, f"{problems[0].where}: {problems[0].message}")
-        return OneRun(CheckpointRun(Chain(headers), path, problems), headers[0].id)
-    names = _files(probe)
-    headers, problems = _headers([(os.path.join(probe.path, name), name) for name in names[:FILES]])
-    if len(names) > FILES:
-        message = f"{len(names) - FILES} more files were not looked at"
-        problems.append(Problem(severity="warning", where=path, message=message))
-    if not headers:
-        reason = f"{problems[0].where}: {problems[0].message}" if problems else "holds no checkpoint"
-        raise UnreadableError(probe.path, reason)
-    found = chains(headers, problems)
-    if len(found) == 1:
-        return OneRun(CheckpointRun(found[0], path, problems), headers[0].id)
-    return _many(found, path, problems)
+    from inspector.formats.readers.agent_framework.opening import open_runs
 
-
-def _headers(files: Sequence[tuple[str, str]]) -> tuple[list[Header], list[Problem]]:
-    headers: list[Header] = []
-    known: set[str] = set()
-    problems: list[Problem] = []
-    for path, label in files:
-        try:
-            found = read_header(path, label)
-        except (UnreadableError, Damaged) as error:
-            problems.append(Problem(severity="error", where=one_line(label), message=error.reason))
-            continue
-        if found is None:
-            problems.append(Problem(severity="error", where=one_line(label), message="a checkpoint without its id"))
-            continue
-        header, told = found
-        problems += told
-        if header.id in known:
-            message = f"the checkpoint {header.id} stands in another file too; this one is left out"
-            problems.append(Problem(severity="error", where=header.label, message=message))
-            continue
-        known.add(header.id)
-        headers.append(header)
-    return headers, problems
-
-
-def _many(found: Sequence[Chain], path: str, problems: Sequence[Problem]) -> RunSet:
-    runs = {chain.headers[0].id: CheckpointRun(chain, path) for chain in found}
-    rows = [row(run, run_id) for run_id, run in runs.items()]
-    return ManyRuns(SourceInfo(path=path, format=FORMAT), rows, runs.__getitem__, problems)
+    return open_runs(probe, _files(probe))
 
 
 READER = Reader(

@@ -7,6 +7,7 @@ from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.jsontext import NOTES, Damaged
 from inspector.formats.memory import SEARCH_BATCH
+from inspector.formats.readers.agent_framework import FORMAT
 from inspector.formats.readers.agent_framework.chains import Chain
 from inspector.formats.readers.agent_framework.chat import chats, open_calls, pending_of
 from inspector.formats.readers.agent_framework.checkpoint import INTERNAL, Checkpoint, read_checkpoint
@@ -33,7 +34,6 @@ from inspector.model.run import (
 from inspector.model.text import clean, shorten
 from inspector.model.values import Value, preview
 
-FORMAT = "agent-framework"
 KEPT = 4
 """Checkpoints whose contents are kept ready."""
 RAW = 16 << 20

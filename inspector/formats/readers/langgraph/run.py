@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from inspector.formats.readers.langgraph import messages
+from inspector.formats.readers.langgraph import FORMAT, messages
 from inspector.formats.readers.langgraph.graph import graph
 from inspector.formats.readers.langgraph.history import History
 from inspector.formats.readers.langgraph.pending import Work, requests
@@ -29,7 +29,6 @@ from inspector.model.run import (
 )
 from inspector.model.values import preview, to_json
 
-FORMAT = "langgraph"
 STATES = 8
 BATCH = 64
 

@@ -17,7 +17,6 @@ from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import Value, preview
 
-CHECKPOINTS = {"thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "type", "checkpoint", "metadata"}
 WRITES = {"thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "channel", "type", "value"}
 HEAD = 160
 """Bytes at the start of a checkpoint in which its time stands."""

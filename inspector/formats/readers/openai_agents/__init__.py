@@ -1,13 +1,10 @@
 """The OpenAI Agents SDK: RunState documents (JSON) and session databases (SQLite)."""
 
-from inspector.errors import UnreadableError
-from inspector.formats.document import Document
-from inspector.formats.jsontext import Damaged, Place
-from inspector.formats.memory import OneRun
 from inspector.formats.reader import Probe, Reader
-from inspector.formats.readers.openai_agents.runstate import FORMAT, opened
-from inspector.formats.readers.openai_agents.sessions import MESSAGES, Sessions
 from inspector.model.source import RunSet
+
+FORMAT = "openai-agents"
+MESSAGES = {"session_id", "message_data"}
 
 
 def _claims(probe: Probe) -> bool:
@@ -18,7 +15,15 @@ def _claims(probe: Probe) -> bool:
 
 def _open(probe: Probe) -> RunSet:
     if probe.is_database:
+        from inspector.formats.readers.openai_agents.sessions import Sessions
+
         return Sessions(probe.path, probe.database)
+    from inspector.errors import UnreadableError
+    from inspector.formats.document import Document
+    from inspector.formats.jsontext import Damaged, Place
+    from inspector.formats.memory import OneRun
+    from inspector.formats.readers.openai_agents.runstate import opened
+
     try:
         document = Document(probe.file)
     except Damaged as damage:

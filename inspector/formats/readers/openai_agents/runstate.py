@@ -11,6 +11,7 @@ from inspector.formats.conversation import Conversation
 from inspector.formats.document import Document, Elements
 from inspector.formats.jsontext import NOTES
 from inspector.formats.memory import MemoryRun
+from inspector.formats.readers.openai_agents import FORMAT
 from inspector.formats.readers.openai_agents.approvals import interruptions, last_batch, nested
 from inspector.formats.readers.openai_agents.items import RESULT, kind_of, messages_of, reply, result
 from inspector.model.run import (
@@ -30,7 +31,6 @@ from inspector.model.run import (
 from inspector.model.text import clean, one_line
 from inspector.model.values import Value
 
-FORMAT = "openai-agents"
 NEWEST = (1, 21)
 """The newest version of the schema that is known."""
 FINAL = "next_step_final_output"

@@ -13,8 +13,8 @@ from inspector.formats.conversation import Conversation, letter
 from inspector.formats.jsontext import NOTES, Damaged, Place, parse
 from inspector.formats.memory import SEARCH_BATCH, row
 from inspector.formats.pairing import Pairing, outline
+from inspector.formats.readers.openai_agents import FORMAT, MESSAGES
 from inspector.formats.readers.openai_agents.items import MODEL, NOTHING, kind_of, messages_of
-from inspector.formats.readers.openai_agents.runstate import FORMAT
 from inspector.formats.sqlitefile import Database, quoted
 from inspector.model.run import (
     Definition,
@@ -33,7 +33,6 @@ from inspector.model.source import RunSource
 from inspector.model.text import clean, one_line
 from inspector.model.values import Value
 
-MESSAGES = {"session_id", "message_data"}
 SESSIONS = {"session_id", "created_at", "updated_at"}
 BATCH = 500
 """Rows that are read between two reports of progress."""

@@ -14,19 +14,11 @@ from inspector.formats.document import Document
 from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
+from inspector.formats.readers.wfpy.names import CHECKPOINT, JOURNAL, LIVE, NAMES, RECORD, TRACE, VIEWER
 from inspector.formats.readers.wfpy.trace import Trace
 from inspector.model.run import Problem
 from inspector.model.text import one_line
 from inspector.model.values import Value
-
-JOURNAL = "run.wf-journal.jsonl"
-CHECKPOINT = "run.wf-checkpoint.json"
-TRACE = "run.wf-queues.json"
-RECORD = "run.wf-run.json"
-VIEWER = "run.wf-viewer.json"
-LIVE = "run.wf-viewer.live.json"
-LOG = "run-log.jsonl"
-NAMES = (JOURNAL, CHECKPOINT, TRACE, RECORD, VIEWER)
 
 Part = TypeVar("Part")
 

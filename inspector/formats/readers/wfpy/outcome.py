@@ -8,8 +8,9 @@ import os
 import time
 from typing import Any
 
-from inspector.formats.readers.wfpy.artifacts import JOURNAL, Artifacts, whole
+from inspector.formats.readers.wfpy.artifacts import Artifacts, whole
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
+from inspector.formats.readers.wfpy.names import JOURNAL
 from inspector.formats.readers.wfpy.rebuild import Rebuilt, begins_somewhere
 from inspector.model.run import Record, Resume, RunError, RunLink, RunStatus
 from inspector.model.values import Value

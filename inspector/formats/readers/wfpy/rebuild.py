@@ -14,9 +14,10 @@ from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.readers.wfpy import layout
-from inspector.formats.readers.wfpy.artifacts import JOURNAL, Artifacts, beside, origin_of
+from inspector.formats.readers.wfpy.artifacts import Artifacts, beside, origin_of
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
 from inspector.formats.readers.wfpy.journal import PIECES, Entry, Journal
+from inspector.formats.readers.wfpy.names import JOURNAL
 from inspector.formats.readers.wfpy.network import Network, TooLarge
 from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.replay import Replay

@@ -7,11 +7,12 @@ import msgspec
 
 from inspector.formats.jsonlines import visible
 from inspector.formats.readers.wfpy import layout, search, steps
-from inspector.formats.readers.wfpy.artifacts import JOURNAL, Artifacts
+from inspector.formats.readers.wfpy.artifacts import Artifacts
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
 from inspector.formats.readers.wfpy.checks import Comparison
 from inspector.formats.readers.wfpy.definition import definition
 from inspector.formats.readers.wfpy.journal import Journal, Problems
+from inspector.formats.readers.wfpy.names import JOURNAL
 from inspector.formats.readers.wfpy.network import Network, TooLarge
 from inspector.formats.readers.wfpy.outcome import Outcome, active, outcome, resume, run_id, run_name
 from inspector.formats.readers.wfpy.pending import at_end

@@ -12,8 +12,9 @@ from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, parse
 from inspector.formats.lines import Lines
 from inspector.formats.memory import row
-from inspector.formats.readers.wfpy.artifacts import LIVE, LOG, NAMES, Artifacts, Facts, in_folder, stamp
+from inspector.formats.readers.wfpy.artifacts import Artifacts, Facts, in_folder, stamp
 from inspector.formats.readers.wfpy.journal import Journal
+from inspector.formats.readers.wfpy.names import LIVE, LOG, NAMES, is_run_folder
 from inspector.formats.readers.wfpy.run import WfpyRun
 from inspector.model.run import Problem, RunRow, SourceInfo
 from inspector.model.source import RunSource
@@ -196,11 +197,6 @@ def _run_folders(path: str) -> Iterator[str]:
     for name in sorted(os.listdir(path))[:ENTRIES]:
         if is_run_folder(os.path.join(path, name)):
             yield name
-
-
-def is_run_folder(path: str) -> bool:
-    """Whether a folder holds an artifact of a run."""
-    return any(os.path.isfile(os.path.join(path, name)) for name in NAMES)
 
 
 def _log(path: str, problems: list[Problem]) -> Iterator[tuple[str, Facts]]:

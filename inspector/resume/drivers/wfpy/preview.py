@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from inspector.formats.readers.wfpy.artifacts import CHECKPOINT, LOG, TRACE
+from inspector.formats.readers.wfpy.names import CHECKPOINT, LOG, TRACE
 from inspector.formats.readers.wfpy.run import WfpyRun
 from inspector.model.text import clean
 from inspector.resume import Job

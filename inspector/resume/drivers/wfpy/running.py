@@ -14,7 +14,7 @@ import platformdirs
 from inspector.errors import RefusedError, UsageError
 from inspector.formats import jsontext
 from inspector.formats.jsontext import parse
-from inspector.formats.readers.wfpy.artifacts import RECORD
+from inspector.formats.readers.wfpy.names import RECORD
 from inspector.formats.readers.wfpy.typed import typed
 from inspector.model.text import clean
 from inspector.model.values import Value, preview

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from inspector.errors import RefusedError, UnreadableError
-from inspector.formats.readers.wfpy.artifacts import CHECKPOINT, JOURNAL, TRACE, in_folder
+from inspector.formats.readers.wfpy.artifacts import in_folder
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
+from inspector.formats.readers.wfpy.names import CHECKPOINT, JOURNAL, TRACE
 from inspector.formats.readers.wfpy.rebuild import Rebuilt
 from inspector.formats.readers.wfpy.run import WfpyRun
 from inspector.model.text import clean
