@@ -78,11 +78,11 @@ class RowFile(File):
 class StoreRun(TraceRun):
     """A run of a store. How it stands is what its row says, and whose claim it is."""
 
-    def __init__(self, file: RowFile, path: str, key: str, find: Callable[[str], StoredRun | None], now: Clock) -> None:
-        self._find, self._now, self._key, self._rows = find, now, key, file
-        found = find(key)
-        assert found is not None
-        self.stored = found
+    def __init__(
+        self, file: RowFile, path: str, stored: StoredRun, find: Callable[[str], StoredRun | None], now: Clock
+    ) -> None:
+        self._find, self._now, self._rows = find, now, file
+        self.stored = stored
         super().__init__(file, path)
         self.source = SourceInfo(path=one_line(path), format=NAME, version=f"store {self.header().format}")
 
@@ -115,7 +115,7 @@ class StoreRun(TraceRun):
     def refresh(self) -> bool:
         before = self.run()
         changed = super().refresh()
-        self.stored = self._find(self._key) or self.stored
+        self.stored = self._find(self.stored.key) or self.stored
         return changed or self.run() != before
 
     def problems(self) -> Sequence[Problem]:
@@ -130,67 +130,78 @@ class StoreRun(TraceRun):
 
 
 class Runs:
-    """The RunSet of a store."""
+    """The RunSet of a store. Rows are read when they are asked for: all for a list, one for a run."""
 
     def __init__(self, path: str, database: Database, now: Clock = milliseconds) -> None:
         self._path, self._database, self._now = path, database, now
         self.source = SourceInfo(path=one_line(path), format=NAME, version="store")
-        self._load()
+        self._forget()
 
-    def _load(self) -> None:
+    def _forget(self) -> None:
         self._generation = self._database.generation
-        self._runs: dict[str, tuple[int, StoredRun]] = {}
+        self._all: list[StoredRun] | None = None
         self._problems: list[Problem] = []
-        for number, *values in self._database.rows(f"SELECT no, {', '.join(COLUMNS)} FROM runs ORDER BY no"):
+
+    def _read(self, where: str = "1", *given: str) -> list[tuple[int, StoredRun]]:
+        query = f"SELECT no, {', '.join(COLUMNS)} FROM runs WHERE {where} ORDER BY no"
+        found = []
+        for number, *values in self._database.rows(query, given):
             try:
-                found = from_columns(values)
+                found.append((number, from_columns(values)))
             except (ValueError, TypeError, RecursionError) as error:
-                where = f"{self._database.label}: runs {number}"
-                self._problems.append(Problem(severity="error", where=where, message=clean(f"a damaged row: {error}")))
-                continue
-            self._runs[clean(found.key)] = (number, found)
+                place = f"{self._database.label}: runs {number}"
+                problem = Problem(severity="error", where=place, message=clean(f"a damaged row: {error}"))
+                if problem not in self._problems:
+                    self._problems.append(problem)
+        return found
+
+    def _runs(self) -> list[StoredRun]:
+        if self._all is None:
+            self._all = [found for _, found in self._read()]
+        return self._all
 
     def rows(self) -> Sequence[RunRow]:
         now = self._now()
-        return [self._row(found, now) for _, found in self._runs.values()]
-
-    def _row(self, found: StoredRun, now: int) -> RunRow:
-        told = row(found, now)
-        return msgspec.structs.replace(
-            told,
-            id=clean(told.id),
-            name=None if told.name is None else clean(told.name),
-            reason=None if told.reason is None else clean(told.reason),
-        )
+        return [_row(found, now) for found in self._runs()]
 
     def open(self, run_id: str | None = None) -> RunSource:
-        if run_id is None and len(self._runs) == 1:
-            run_id = next(iter(self._runs))
-        if run_id is None:
-            raise UsageError(self._path, f"holds {len(self._runs)} runs: choose one with --run")
-        shown = clean(run_id)
-        if shown not in self._runs:
-            shown = next((key for key, (_, found) in self._runs.items() if found.id == run_id), shown)
-        if shown not in self._runs:
-            names = ", ".join(list(self._runs)[-10:])
-            raise UsageError(self._path, f"holds no run {run_id!r}; it holds {names or 'none'}")
-        number, _ = self._runs[shown]
-        file = RowFile(self._database, number, self._path, f"{self._database.label}: {shown}", self.refresh)
-        return StoreRun(file, self._path, shown, self._find, self._now)
+        known = [] if run_id is None else self._read("key = ?", run_id) or self._read("id = ?", run_id)
+        if not known:
+            names = [clean(found.key) for found in self._runs()]
+            if run_id is None and len(names) != 1:
+                raise UsageError(self._path, f"holds {len(names)} runs: choose one with --run")
+            shown = names[0] if run_id is None else run_id
+            known = [item for item in self._read() if clean(item[1].key) == shown]
+            if not known:
+                listed = ", ".join(names[-10:])
+                raise UsageError(self._path, f"holds no run {run_id!r}; it holds {listed or 'none'}")
+        number, found = known[0]
+        label = f"{self._database.label}: {clean(found.key)}"
+        file = RowFile(self._database, number, self._path, label, self.refresh)
+        return StoreRun(file, self._path, found, self._find, self._now)
 
     def _find(self, key: str) -> StoredRun | None:
-        found = self._runs.get(key)
-        return None if found is None else found[1]
+        found = self._read("key = ?", key)
+        return found[0][1] if found else None
 
     def problems(self) -> Sequence[Problem]:
         return [*self._database.problems, *self._problems]
 
     def refresh(self) -> bool:
-        before = self.rows()
+        before = self.rows() if self._all is not None else None
         self._database.refresh()
         if self._generation != self._database.generation:
-            self._load()
-        return list(before) != list(self.rows())
+            self._forget()
+        return before is not None and list(before) != list(self.rows())
 
     def close(self) -> None:
         self._database.close()
+
+
+def _row(found: StoredRun, now: int) -> RunRow:
+    told = row(found, now)
+    if all(text is None or (text.isascii() and text.isprintable()) for text in (told.id, told.name, told.reason)):
+        return told  # as nearly always
+    reason = None if told.reason is None else clean(told.reason)
+    name = None if told.name is None else clean(told.name)
+    return msgspec.structs.replace(told, id=clean(told.id), name=name, reason=reason)

@@ -3,6 +3,7 @@
 Times are whole milliseconds since 1970, as claims are compared by them.
 """
 
+import functools
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -136,19 +137,14 @@ _CLAIM = ("token", "step", "taken", "renewed", "expires", "program", "born")
 def from_columns(values: Sequence[Any]) -> StoredRun:
     """The row that the values of COLUMNS are. Raises ValueError (also as msgspec's ValidationError)."""
     told = dict(zip(COLUMNS, values, strict=True))
-    claim: dict[str, Any] | None = {name: told.pop(name) for name in _CLAIM}
-    parent, step = told.pop("parent_run"), told.pop("parent_step")
-    assert claim is not None
-    if claim["token"] is None:
-        claim = None
-    else:
-        claim["program"] = msgspec.json.decode(claim["program"])
-    told |= {name: bool(told[name]) for name in ("final", "acknowledged", "handed", "sink")}
-    told |= {
-        "metadata": msgspec.json.decode(told["metadata"]),
-        "parent": None if parent is None else {"run": parent, "step": step},
-        "claim": claim,
-    }
+    told["claim"] = None
+    if told["token"] is not None:
+        told["claim"] = {name: told[name] for name in _CLAIM} | {"program": msgspec.json.decode(told["program"])}
+    if told["parent_run"] is not None:
+        told["parent"] = {"run": told["parent_run"], "step": told["parent_step"]}
+    for name in ("final", "acknowledged", "handed", "sink"):
+        told[name] = told[name] == 1
+    told["metadata"] = {} if told["metadata"] == "{}" else msgspec.json.decode(told["metadata"])
     return msgspec.convert(told, StoredRun)
 
 
@@ -182,10 +178,16 @@ def store_path(place: str) -> str:
 
 def moment(ms: int) -> str:
     """A time as RFC 3339."""
+    second, rest = divmod(ms, 1000)
     try:
-        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return f"{_second(second)}.{rest:03}Z"
     except (OverflowError, OSError, ValueError):
         return str(ms)
+
+
+@functools.lru_cache(maxsize=4096)
+def _second(number: int) -> str:
+    return datetime.fromtimestamp(number, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 @runtime_checkable

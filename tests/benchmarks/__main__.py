@@ -4,10 +4,10 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks import generate, library, screen
+from tests.benchmarks import durable, generate, library, screen
 from tests.benchmarks.commands import commands
 
-NAMES = ("index", "search", "memory", "commands", "document", "screen")
+NAMES = ("index", "search", "memory", "commands", "document", "screen", "store")
 
 
 def main() -> None:
@@ -34,6 +34,8 @@ def run(names: list[str], folder: Path, steps: int, size: int) -> None:
             commands()
         elif name == "screen":
             screen.screen(trace)
+        elif name == "store":
+            durable.store(folder)
         elif name == "document":
             library.document(document)
         else:

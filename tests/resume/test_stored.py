@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from inspector import cli, exits
+from inspector import __main__ as command
+from inspector import exits
 from inspector.process import born, program
 from inspector.store import open_store
 from inspector.store.sqlite import SQLite
@@ -38,7 +39,7 @@ class Shell:
     def __call__(self, *arguments: str) -> tuple[int, str, str]:
         given = [*arguments, "--app", "till.py:agent"] if arguments[0] in ("check", "resume") else [*arguments]
         self._capture.readouterr()
-        code = exits.guarded(lambda: cli._invoke(given))
+        code = exits.guarded(lambda: command.run(given))
         out, errors = self._capture.readouterr()
         assert "Traceback" not in errors, errors
         return code, out, errors
