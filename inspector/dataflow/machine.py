@@ -54,6 +54,7 @@ class NetworkRun:
         self._active = [0] * len(plan.nodes)
         self._opened: dict[int, tuple[Value, list[Value]]] = {}
         self._last = -1
+        self._told = shown.Told()
         self._check(range(len(plan.nodes)))
 
     def _fresh(self, node: Node) -> dict[str, Value]:
@@ -229,6 +230,7 @@ class NetworkRun:
             consumed=tuple([Consumed(queue=links[q].id, count=1, tokens=(token,)) for q, token in taken.items()]),
             produced=tuple([Produced(queue=links[q].id, tokens=tuple(t), count=len(t)) for q, t in placed]),
         )
+        self._check(self._touched(number, taken, put))
         change = Change(
             moved=tuple(
                 [
@@ -238,8 +240,8 @@ class NetworkRun:
             ),
             acted={str(number): self._actor(number)},
             values=dict(context) if context else UNSET,
+            **self._told.news(self._firings, self._flying, self._held, self._doubted),
         )
-        self._check(self._touched(number, taken, put))
         return Committed(step, change)
 
     def _touched(self, number: int, taken: Iterable[int], put: Iterable[int]) -> set[int]:
@@ -276,10 +278,11 @@ class NetworkRun:
         if firing is not None:
             self._firings[number] = firing
             insort(self._enabled, number)
+            self._told.toggled.add(number)
             self._count(number, 1)
 
     def _disable(self, number: int) -> None:
-        del self._firings[number]
+        self._told.left(self._firings.pop(number))
         self._enabled.remove(number)
         self._count(number, -1)
 
@@ -346,14 +349,8 @@ class NetworkRun:
         )
 
     def _actor(self, number: int) -> Actor:
-        path = self.plan.nodes[number].path
-        return Actor(
-            id=path[-1],
-            scope=path[:-1],
-            fire_count=self._counts[number],
-            state=dict(self._states[number]),
-            unfinished=self._held.get(number),
-        )
+        node, held = self.plan.nodes[number], self._held.get(number)
+        return shown.actor(node, self._counts[number], self._states[number], held)
 
     def machine(self) -> Value:
         """What the state alone does not hold: in which order tokens arrived at ports with several queues."""
@@ -392,6 +389,8 @@ class NetworkRun:
             for token in moved.put:
                 self._queues.put(moved.index, token)
         for number, actor in change.acted.items():
+            if actor.unfinished is None and self._held.pop(int(number), None) is not None:
+                self._count(int(number), -1)
             self._states[int(number)] = dict(actor.state or {})
             self._counts[int(number)] = actor.fire_count or 0
             self._last = int(number)

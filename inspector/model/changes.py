@@ -37,6 +37,10 @@ class Change(Record, frozen=True, kw_only=True, omit_defaults=True):
     messages: tuple[Message, ...] | UnsetType = UNSET
     """Appended messages; the state has some."""
     pending: tuple[Pending, ...] | UnsetType | None = UNSET
+    begun: tuple[str, ...] = ()
+    """Call ids of what is not pending any more."""
+    owed: tuple[Pending, ...] = ()
+    """What is pending now and was not."""
     queues: tuple[Queue, ...] | UnsetType | None = UNSET
     """All queues anew, where they are not the same ones."""
     moved: tuple[QueueChange, ...] = ()
@@ -94,12 +98,19 @@ def apply(state: State, change: Change, step: int) -> State:
     return State(
         step=step,
         messages=messages,
-        pending=state.pending if change.pending is UNSET else change.pending,
+        pending=_owed(state.pending if change.pending is UNSET else change.pending, change),
         hooks=state.hooks if change.hooks is UNSET else change.hooks,
         queues=_moved(state.queues, change) if change.queues is UNSET else change.queues,
         actors=_acted(state.actors, change) if change.actors is UNSET else change.actors,
         values=_set(state.values, change),
     )
+
+
+def _owed(pending: tuple[Pending, ...] | None, change: Change) -> tuple[Pending, ...] | None:
+    if not change.begun and not change.owed:
+        return pending
+    gone = {*change.begun, *(item.call_id for item in change.owed)}
+    return (*(item for item in pending or () if item.call_id not in gone), *change.owed)
 
 
 def _common(old: Sequence[Message], new: Sequence[Message]) -> int:

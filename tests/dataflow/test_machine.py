@@ -24,6 +24,11 @@ def started(net: Network, **inputs: list[object]) -> NetworkRun:
     return run
 
 
+def rows(state: State) -> list[tuple[str, str | None, str]]:
+    """What is pending, but for what is under way: the operations of a journal tell that."""
+    return sorted((item.name, item.call_id, to_json(item.arguments)) for item in state.pending or ())
+
+
 def through_json(state: State) -> State:
     return msgspec.convert(json.loads(to_json(state)), State)
 
@@ -39,6 +44,7 @@ def test_the_changes_rebuild_the_state(seed: int, numbers: list[int], workers: i
         live = run.state()
         assert to_json(state.queues) == to_json(live.queues)
         assert to_json(state.actors) == to_json(live.actors)
+        assert rows(state) == rows(live)
     assert run.resting
 
 

@@ -1,5 +1,6 @@
 """Large tokens: kept once beside the trace, read back by the reader and by resumes; a file that is gone is named."""
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -83,7 +84,8 @@ async def test_a_large_token_is_written_once_and_read_back(tmp_path: Path) -> No
     step = next(iter(run.steps(1, 2)))
     assert step.produced[0].tokens[0]["$type"] == "large"
     assert step.produced[0].tokens[0]["preview"].startswith('{"word": "a"')
-    ended = resume(open_job(path, App(target="a:b", value=line(), digest="d")), lambda event: None)
+    job = open_job(path, App(target="a:b", value=line(), digest="d"))
+    ended = await asyncio.to_thread(resume, job, lambda event: None)
     assert ended.output == pages("a", "b")
 
 
@@ -120,7 +122,7 @@ async def test_a_file_that_is_not_whole_is_named_before_anything_runs(harm: str,
     assert caught.value.code == "value_unreadable"
     assert not (tmp_path / "u.jsonl").exists()
     job = open_job(path, App(target="a:b", value=line(), digest="d"))
-    assert [refusal.code for refusal in check(job).refusals] == ["value_unreadable"]
+    assert [refusal.code for refusal in (await asyncio.to_thread(check, job)).refusals] == ["value_unreadable"]
     state, run = last_state(path)
     assert state.queues[2].tokens[0]["$type"] == "large"
     assert [problem.where for problem in run.problems()] == [f"t.jsonl.values/{name}"]

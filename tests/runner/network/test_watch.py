@@ -1,5 +1,6 @@
 """Hooks and telemetry of a network: heard at each firing, in its agents and tools, and gone on with by a resume."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,7 @@ async def test_the_scratchpad_goes_on_and_a_missing_hook_is_refused(tmp_path: Pa
     with pytest.raises(ResumeRefused, match=r"Listening \(firing\)") as caught:
         await office().resume(trace).run()
     assert caught.value.code == "hook_missing"
-    plan = check(open_job(trace, App(target="a:b", value=office(), digest="d")))
+    plan = await asyncio.to_thread(check, open_job(trace, App(target="a:b", value=office(), digest="d")))
     assert [refusal.code for refusal in plan.refusals] == ["hook_missing"]
     assert (await office().resume(trace).accept("hook_missing").run()).status == "completed"
 
