@@ -47,6 +47,16 @@ def test_the_network_has_queues_to_look_at() -> None:
     assert run.problems() == []
 
 
+def test_the_clerk_in_the_network_waits_for_an_approval() -> None:
+    run = open_path(str(FOLDER / "claims-waiting.jsonl")).open()
+    list(run.index())
+    state = run.state(len(run))
+    assert state is not None
+    assert (run.run().kind, run.run().status, run.run().reason) == ("dataflow", "suspended", "approval")
+    assert [(item.name, item.status) for item in state.pending or ()] == [("pay", "waiting")]
+    assert run.problems() == []
+
+
 def test_the_rig_run_waits_for_its_tools() -> None:
     assert (FOLDER / "rig-pending.json").read_text(encoding="utf-8") == program("make_rig").written()
     run = open_path(str(FOLDER / "rig-pending.json")).open()

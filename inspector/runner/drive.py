@@ -25,6 +25,7 @@ class Control:
 
     def __init__(self) -> None:
         self.stopping = False
+        self._asked = False
         self._inline = False
         self._lock = threading.Lock()
         self._inbox: list[str] = []
@@ -36,6 +37,15 @@ class Control:
     def stop(self) -> None:
         """Stop at the next boundary."""
         self.stopping = True
+
+    def checkpoint(self) -> None:
+        """Write the whole state into the journal at the next boundary, and go on."""
+        self._asked = True
+
+    def asked(self) -> bool:
+        """Whether a checkpoint was asked for since the last look."""
+        asked, self._asked = self._asked, False
+        return asked
 
     def inline(self, work: Callable[[], Any]) -> Any:
         """The result of `work`, done here and now, in the loop's own thread: `interrupt` ends it."""
@@ -116,6 +126,9 @@ class Machine(Protocol):
     def next(self) -> Effect:
         """What is to be done now."""
 
+    def checkpoint(self) -> None:
+        """Write down the whole state."""
+
     def drop(self, effect: Effect) -> None:
         """What it asked for last is not performed: the run is stopped before it."""
 
@@ -140,6 +153,8 @@ async def drive(machine: Machine, perform: Perform, control: Control) -> Effect 
                     return None
                 await _one(running)
                 continue
+            if control.asked():
+                machine.checkpoint()
             effect = machine.next()
             if effect.ending and not running:
                 return effect

@@ -126,6 +126,10 @@ class Leg:
         """What the run wants next, with what was said to it from outside before."""
         return self.control.ask(self._steered, self.run.next)
 
+    def checkpoint(self) -> None:
+        """Write down the whole state."""
+        self.recorder.checkpoint("request")
+
     def drop(self, effect: Effect) -> None:
         """Nothing: what an agent asks for, it asks for again."""
 

@@ -2,7 +2,8 @@
 
 The first SIGINT or SIGTERM lets the run stop at its next boundary. The second gives up what is under way, which may
 then have happened; behind a SIGTERM it comes by itself when the grace period is over. A third ends the process wherever
-it is: the journal is whole at any instant, so even then nothing completed is lost.
+it is: the journal is whole at any instant, so even then nothing completed is lost. A SIGUSR1 stops nothing: it has the
+whole state written down at the next boundary.
 """
 
 import asyncio
@@ -72,6 +73,7 @@ class Signals:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._heard) for number in (signal.SIGINT, signal.SIGTERM)}
+            self._before[signal.SIGUSR1] = signal.signal(signal.SIGUSR1, lambda *_: self.control.checkpoint())
         return self
 
     def __exit__(

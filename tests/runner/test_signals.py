@@ -131,6 +131,17 @@ def test_what_blocks_the_loop_in_an_async_body_ends_too(start: Any) -> None:
     assert "ambiguous" in statuses(running)
 
 
+def test_a_checkpoint_is_written_on_request(start: Any) -> None:
+    running = start("quick")
+    running.process.send_signal(signal.SIGUSR1)
+    assert running.ended("\n") == 0
+    assert [(line["seq"], line["reason"]) for line in running.records("checkpoint")] == [
+        (0, "start"),
+        (3, "request"),
+        (4, "completed"),
+    ]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_waits_for_a_boundary(number: signal.Signals, start: Any, tmp_path: Path) -> None:
     running = start("quick")

@@ -79,6 +79,7 @@ class Driven:
             if claim is not None:
                 self.control.fence(lambda: self.claims.holds(claim))
             self.recorder.kept = self.watch.kept
+            self.machine.checkpoint = lambda: self.recorder.checkpoint("request")
             self.recorder.header(self.run_id, code, inputs, link, source)
             if self.observe is not None:
                 self.observe({"event": "run", "run": self.run_id, "trace": trace})

@@ -1,5 +1,6 @@
 """What a network asks for, and when it is over: the dataflow machine as the drive loop sees it."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import msgspec
@@ -51,6 +52,8 @@ class NetworkMachine:
         self.run, self.workers = run, workers
         self.failures: list[Failure] = []
         self.stopped: str | None = None
+        self.checkpoint: Callable[[], None] = lambda: None
+        """Writes down the whole state."""
 
     def next(self) -> Effect:
         """What is to be done now."""

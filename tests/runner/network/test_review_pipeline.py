@@ -32,6 +32,19 @@ def test_it_fails_at_its_fortieth_firing_in_the_loop() -> None:
     assert run.problems() == []
 
 
+async def test_an_agent_in_a_network_waits_and_goes_on(tmp_path: Path) -> None:
+    net = load(f"{EXAMPLES}/claims.py:net").value
+    assert isinstance(net, Network)
+    path, paid = str(EXAMPLES / "claims-waiting.jsonl"), []
+    for number in (1, 2):
+        resuming = net.resume(path).claims(Claims(str(tmp_path)))
+        path = str(tmp_path / f"{number}.jsonl")
+        result = await resuming.approve("c2").run(trace=path)
+        paid += [call["arguments"] for call in result.pending]
+    assert paid == [{"amount": 240_000}]
+    assert result.outputs["settled"] == ["1: paid 350 for a bicycle", "2: paid 240000 for a house"]
+
+
 @pytest.mark.parametrize("step", [None, 0, 20])
 async def test_it_goes_on_to_the_end_of_the_clean_run(net: Network, step: int | None, tmp_path: Path) -> None:
     papers = load(f"{EXAMPLES}/review_pipeline.py:PAPERS").value
