@@ -48,13 +48,19 @@ Trace = Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Wher
 StoreUrl = Annotated[
     str | None, typer.Option("--store", metavar="URL", help="A store of durable runs: a file, or sqlite:///FILE.")
 ]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Only look: resume, import and reveal nothing.")]
 Calls = list[str] | None
 
 
 @app.callback(invoke_without_command=True)
 def _main(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    read_only: ReadOnly = False,
 ) -> None:
+    if read_only:
+        from inspector.policy import set_read_only
+
+        set_read_only()
     if version:
         typer.echo(f"runinspect {__version__}")
         raise typer.Exit
@@ -265,10 +271,14 @@ def export(
     format: Format = None,
 ) -> None:
     """A run as a trace file of our own, with credentials masked."""
+    from inspector.audit import record
     from inspector.formats import open_path
     from inspector.model.text import verbatim
+    from inspector.policy import allow
     from inspector.report.export import lines, pour, write
 
+    if raw:
+        allow(path, "exported with its credentials")
     with verbatim() if raw else nullcontext():
         runs = open_path(path, format)
         source = runs.open(run)
@@ -277,6 +287,7 @@ def export(
         start, stop = _range(steps, last)
         if start > max(last, 1):
             raise UsageError("--steps", f"the steps of this run are 1 to {last}")
+        record("export", source.run().id, path=path, to=output or "-", raw=raw)
         found = lines(source, start, min(stop, last + 1), raw=raw)
         if output is None or output == "-":
             pour(found)
@@ -298,13 +309,19 @@ def open_screen(
         str | None,
         typer.Option("--app", metavar="TARGET", help="Today's code, to compare with and to resume; imported."),
     ] = None,
+    stops: Annotated[
+        Calls,
+        typer.Option("--break", metavar="WHERE", help="Hold a resumed run there: tool:NAME, node:NAME, ..."),
+    ] = None,
+    read_only: ReadOnly = False,
 ) -> None:
     """The terminal UI."""
     from inspector.tui.means import Means
     from inspector.tui.start import run_app
 
     options = {"run": run, "step": step, "format": format, "follow": follow, "ascii": ascii, "mouse": mouse}
-    raise typer.Exit(run_app(path, means=Means(app=target), **options))  # type: ignore[arg-type]
+    means = Means(app=target, read_only=read_only, breaks=tuple(stops or ()))
+    raise typer.Exit(run_app(path, means=means, **options))  # type: ignore[arg-type]
 
 
 def _side(place: str, run: str | None, format: str | None) -> "Side":

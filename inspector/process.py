@@ -45,3 +45,9 @@ def gone(holder: Program, since: str) -> bool:
 def _world() -> str:
     with open("/proc/sys/kernel/random/boot_id") as file:
         return f"{file.read().strip()}:{os.readlink('/proc/self/ns/pid')}"
+
+
+def operator() -> str:
+    """Whoever does something here: user@host."""
+    here = program()
+    return f"{here.user or '?'}@{here.host}"

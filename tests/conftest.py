@@ -1,6 +1,7 @@
 """What holds for every test: a terminal that is always the same, and snapshots under `snapshots/`."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ def _dirname(cls, *, test_location) -> str:  # type: ignore[no-untyped-def]
 
 
 SVGImageExtension.dirname = classmethod(_dirname)
+
+
+# What a test leaves behind (claims, traces, the audit log) is nobody's.
+for _name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
+    os.environ[_name] = tempfile.mkdtemp(prefix="runinspect-test-")
 
 
 @pytest.fixture(autouse=True)

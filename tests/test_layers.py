@@ -16,6 +16,8 @@ MAY_IMPORT = {
     "errors": {"model"},
     "exits": {"model", "errors"},
     "process": {"model"},
+    "audit": {"model", "errors", "process"},
+    "policy": {"errors"},
     "journal": {"model", "errors"},
     "formats": {"formats", "model", "errors", "process"},
     "diff": {"diff", "model"},
@@ -23,12 +25,15 @@ MAY_IMPORT = {
     "dataflow": {"dataflow", "model", "errors", "journal"},
     "runner": {"runner", "dataflow", "diff", "model", "errors", "journal", "process"},
     "store": {"store", "model", "errors", "journal", "process"},
-    "resume": {"resume", "runner", "dataflow", "store", "formats", "diff", "report", "model", "errors", "journal"},
+    "resume": {
+        *("resume", "runner", "dataflow", "store", "formats", "diff", "report", "model", "errors", "journal"),
+        *("audit", "policy"),
+    },
     "listing": {"formats", "store", "report", "model", "errors", "exits"},
-    "tui": {"tui", "model"},
+    "tui": {"tui", "model", "audit", "policy"},
     "cli": {
         *("resume", "runner", "store", "listing", "formats", "diff", "report", "tui", "model", "errors", "exits"),
-        "journal",
+        *("journal", "audit", "policy"),
     },
 }
 """What a part may import, by the first name below `inspector`."""

@@ -6,6 +6,7 @@ blocks), and the name of the field, header or argument that holds it. A mask say
 nothing about its length. What looks like a JSON schema is not taken for a field's value.
 """
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
@@ -71,11 +72,26 @@ _NOT_TOKENS = re.compile(r"(?:^|_)(?:next|page|pad|eos|bos|unk|sep|mask|continua
 _SCHEMA = {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties"}
 
 
+@cache
+def declared() -> frozenset[str]:
+    """Fields that somebody declared to hold credentials: RUNINSPECT_SECRETS, names with commas between them, each
+    also as a JSON pointer, of which the last part counts."""
+    names = os.environ.get("RUNINSPECT_SECRETS", "").split(",")
+    found = (_plain_name(name.strip().rpartition("/")[2]) for name in names)
+    return frozenset(name for name in found if name)
+
+
+def _plain_name(name: str) -> str:
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[-60:])
+    return re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()
+
+
 @lru_cache(maxsize=4096)
 def secret(name: str) -> str | None:
     """What kind of credential a field of that name holds, None when it holds none."""
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[-60:])
-    plain = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()
+    plain = _plain_name(name)
+    if plain in declared():
+        return "declared"
     if _NOT_TOKENS.search(plain):
         return None
     return next((kind for kind, pattern in _NAMES if pattern.search(plain)), None)

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from inspector import audit
 from inspector.errors import InspectorError, RefusedError, UsageError
 from inspector.model.run import Definition, Record, Run, SourceInfo, within
 from inspector.model.source import RunSource
@@ -176,7 +177,26 @@ def resume(job: Job, emit: Emit, *, expected: str | None = None) -> Ended:
     if owed and not driver.partial:
         run = job.source.run()
         return Ended(run=run.id, status="suspended", reason=_owed(owed), trace=job.path)
+    _audit(job, plan)
     return driver.resume(job, plan, emit)
+
+
+def _audit(job: Job, plan: Plan) -> None:
+    """Write down who goes on with the run, and what was decided. Raises UsageError when that cannot be."""
+    made, run = job.decisions, job.source.run().id
+    if made.take_over is not None:
+        audit.record("take over", run, path=job.path, reason=made.take_over)
+    for what, calls in (("approve", made.approve), ("deny", made.deny), ("answer", made.answer)):
+        for call in calls:
+            reason = made.deny.get(call) if what == "deny" else None
+            audit.record(what, call, run=run, reason=reason or made.why.get(call))
+    for call in made.arguments:
+        audit.record("edit", call, run=run, reason=made.why.get(call))
+    for call, decided in made.reconcile.items():
+        audit.record("reconcile", call, run=run, how=decided.how, reason=made.why.get(call))
+    for code in sorted(made.accept):
+        audit.record("accept", code, run=run)
+    audit.record("resume", run, path=job.path, step=job.step, app=job.app.target, plan=plan.plan)
 
 
 def start(asked: Start, emit: Emit) -> Ended:

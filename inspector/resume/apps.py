@@ -14,6 +14,7 @@ from typing import Any
 from inspector.errors import UsageError
 from inspector.model.run import Record
 from inspector.model.text import one_line
+from inspector.policy import allow
 
 
 class App(Record, frozen=True, kw_only=True):
@@ -28,6 +29,7 @@ class App(Record, frozen=True, kw_only=True):
 def load(target: str) -> App:
     """Import what `target` names. Raises UsageError when it cannot be: the file, module or attribute
     is missing, or importing it failed, which it names by file and line."""
+    allow(target, "imported")
     place, colon, attribute = target.rpartition(":")
     if not (colon and place and attribute):
         raise UsageError(target, "is no TARGET: write module:attribute or path/to/file.py:attribute")

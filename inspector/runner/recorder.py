@@ -28,7 +28,7 @@ from inspector.model.records import (
 )
 from inspector.model.run import RunError, RunLink, RunStatus, State, Step
 from inspector.model.values import Value
-from inspector.process import program
+from inspector.process import operator, program
 from inspector.runner import view
 from inspector.runner.data import RunData
 from inspector.runner.effects import Event
@@ -48,12 +48,6 @@ def now() -> str:
 @functools.lru_cache(maxsize=2)
 def _second(number: int) -> str:
     return datetime.fromtimestamp(number, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-def operator() -> str:
-    """Whoever decides here: user@host."""
-    here = program()
-    return f"{here.user or '?'}@{here.host}"
 
 
 class Recorder:

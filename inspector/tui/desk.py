@@ -79,7 +79,8 @@ class Desk:
         elif report.rows:
             from inspector.tui.runsscreen import RunsPage
 
-            self.runs = RunsPage(report, self._now, self.loader.open_run)
+            note = "   read-only" if self.means.read_only else ""
+            self.runs = RunsPage(report, self._now, self.loader.open_run, note)
             self.app.push_screen(self.runs)
             self.loader.follow(True)
         else:

@@ -75,11 +75,12 @@ def _item(item: Weighed, compared: Compared) -> list[Line]:
     spans = [Span(f" {sign} ", style), Span(f"{item.sign} ", SIGNS[item.sign]), Span(item.subject)]
     if item.path:
         spans.append(Span(f"  {item.path}", "accent"))
+    name = (item.path or item.subject).rpartition(".")[2]
     both = item.sign == "~" and (item.left is not None or item.right is not None)
     if both:
-        spans.append(Span(f"  {brief(item.left)[:SIDE]} → {brief(item.right)[:SIDE]}"))
+        spans.append(Span(f"  {brief(item.left, name)[:SIDE]} → {brief(item.right, name)[:SIDE]}"))
     elif item.section == "State":
-        spans.append(Span(f"  {brief(item.left if item.sign == '-' else item.right)[:SIDE]}"))
+        spans.append(Span(f"  {brief(item.left if item.sign == '-' else item.right, name)[:SIDE]}"))
     opens = Opens(f"{item.subject} {item.path}".strip(), {compared.left: item.left, compared.right: item.right})
     found = [Line(tuple(spans), opens if both or item.section == "State" else None)]
     if compared.what == "code" and item.why and item.weight is not None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.model.run import Record, State, Step
 from inspector.model.source import RunSource
+from inspector.tui import masking
 from inspector.tui.columns import MARKS, Chunk, Filter, level
 from inspector.tui.times import Timed, timed, took
 
@@ -46,7 +47,8 @@ def rows(source: RunSource, nesting: Nesting, ranges: Sequence[tuple[int, int]])
         before = None
         for step in source.steps(max(start - 1, 1), stop):
             if step.seq >= start:
-                found[step.seq] = timed(step, before, nesting.depth(step) if step.parent is not None else 0)
+                depth = nesting.depth(step) if step.parent is not None else 0
+                found[step.seq] = timed(masking.step(step), before, depth)
             before = step
     return found
 

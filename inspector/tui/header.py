@@ -62,6 +62,7 @@ def _right(heading: Heading) -> list[str]:
         f"{problems} problem{'' if problems == 1 else 's'}" if problems else "",
         "" if facts.done or facts.read is None else f"reading {percent(facts.read)}",
         "following" if heading.following else "",
+        *heading.badges,
     ]
 
 

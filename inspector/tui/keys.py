@@ -58,6 +58,7 @@ KEYS = (
     Key("follow", "F", "follow", "follow a run that grows", "run"),
     Key("problems", "p", "problems", "what is wrong with the file, and where", "run"),
     Key("export", "x", "export", "write the run as a trace of our own", "run"),
+    Key("reveal", "V", "reveal", "show credentials, or mask them again; that is written down", "run"),
     Key("tab-number", "1,2,3,4,5,6,7", "tab({})", "a tab of the state by its number", "state", shown="1 to 7"),
     Key("tab-before", "comma,H", "beside(-1)", "the tab before", "state", shown=", H"),
     Key("tab-after", "full_stop,L", "beside(1)", "the next tab", "state", "tab", ". L"),

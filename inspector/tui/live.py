@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.model.values import preview
 from inspector.tui.line import Line, Span, text_of
+from inspector.tui.masking import masked
 
 if TYPE_CHECKING:
     from inspector.resume.plan import Ended
@@ -83,7 +84,7 @@ class Live:
         else:
             told = Span(" running  ", "running")
         keys = "space goes on  s one step" if self.held else "space pauses"
-        tail = self._said.replace("\n", " ")[-60:] or self._at
+        tail = masked(self._said.replace("\n", " "))[-60:] or self._at
         parts = [told, Span(f"{count}  "), Span(f"{keys}  Ctrl-C stops  ", "dim"), Span(tail, "accent")]
         return Line(tuple(parts))
 
@@ -98,5 +99,5 @@ class Live:
             counts += "  r goes on from there"
         spans = [Span(f" {word}  ", OVER.get(ended.status, "failed")), Span(counts, "dim")]
         if ended.output is not None:
-            spans.append(Span(f"  {preview(ended.output, 300)}"))
+            spans.append(Span(f"  {masked(preview(ended.output, 300))}"))
         return Line(tuple(spans))

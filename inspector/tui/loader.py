@@ -12,7 +12,7 @@ from itertools import islice
 
 from inspector.errors import InspectorError
 from inspector.model.source import RunSet, RunSource
-from inspector.tui import fetch, passes
+from inspector.tui import fetch, masking, passes
 from inspector.tui.columns import Filter
 from inspector.tui.fetch import Nesting, States
 from inspector.tui.passes import Pace, Reports
@@ -224,7 +224,9 @@ class Loader:
         with contextlib.suppress(InspectorError):  # told at the step it belongs to
             before = self._states.at(step - 1) if step else None
         record = run.steps(step, step + 1) if step else ()
-        self._post(Stood(step, self._states.at(step), before, record[0] if record else None, run.raw(step)))
+        self._post(
+            Stood(step, self._states.at(step), before, record[0] if record else None, masking.raw(run.raw(step)))
+        )
 
     def _find(self, number: int, text: str, start: int, backward: bool, filter: Filter) -> None:
         if self._run is not None:
@@ -236,8 +238,10 @@ class Loader:
             self._begin("export", self._export(self._run, path))
 
     def _export(self, run: RunSource, path: str) -> Reports:
+        from inspector.audit import record
         from inspector.report.export import lines, writing
 
+        record("export", run.run().id, path=self._path, to=path)
         pace, size = Pace(self._plan.clock), 0
         for size in writing(path, lines(run, 1, len(run) + 1)):
             yield Exported(pace.progress(size, 0), path) if pace.due() else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.tui.line import Line, Opens, Span, plain
+from inspector.tui.masking import masked
 from inspector.tui.panes.cells import brief, counted
 from inspector.tui.panes.flow import Flow
 
@@ -140,7 +141,7 @@ def _work(title: str, work: tuple[Planned, ...], style: str) -> Iterator[Row]:
 
 
 def _words(text: str, width: int, style: str = "") -> list[Line]:
-    flow = Flow(text, max(width - 6, 20))
+    flow = Flow(masked(text), max(width - 6, 20))
     return [Line((Span(f"     {flow[index]}", style),)) for index in range(min(len(flow), 6))] if text else []
 
 

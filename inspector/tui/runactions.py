@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector import audit
+from inspector.errors import InspectorError
+from inspector.tui import masking
 from inspector.tui.bars import Bar
 from inspector.tui.line import Line
 from inspector.tui.means import Means
@@ -46,8 +49,29 @@ class RunActions(RunKeys):
     def begin(self, means: Means, code: Callable[[], Code]) -> None:
         """What the command line says, and what to ask about code."""
         self.means, self._make_code = means, code
+        self._badge()
         if means.app is not None and not means.read_only:
             self.named(means.app)
+
+    def _badge(self) -> None:
+        shown = ("read-only" if self.means.read_only else "", "REVEALED" if masking.revealed() else "")
+        self.session.badges = tuple(filter(None, shown))
+
+    def action_reveal(self) -> None:
+        """Show credentials, or mask them again. That somebody looked is written down."""
+        on = not masking.revealed()
+        if on:
+            run = self.session.facts.run.id if self.session.facts else None
+            try:
+                audit.record("reveal", run, step=self.session.cursor)
+            except InspectorError as error:
+                self.tell(str(error), "failed")
+                return
+        masking.reveal(on)
+        self._badge()
+        self.session.forget()
+        self.sync(rows=True)
+        self.tell("credentials are shown; V masks them" if on else "credentials are masked", "problem")
 
     def named(self, target: str) -> None:
         """Somebody named the code, and that it may be imported."""

@@ -24,13 +24,15 @@ class RunsPage(Page):
     PLACES: ClassVar[tuple[Where, ...]] = ("runs", "app")
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
 
-    def __init__(self, report: Listed, now: Callable[[], datetime], choose: Callable[[str], None]) -> None:
-        self._now, self._choose = now, choose
+    def __init__(
+        self, report: Listed, now: Callable[[], datetime], choose: Callable[[str], None], note: str = ""
+    ) -> None:
+        self._now, self._choose, self._note = now, choose, note
         self._text = ""
         self._rows: Sequence[RunRow] = ()
         self._shown: list[RunRow] = []
         self.problems: Sequence[Problem] = ()
-        super().__init__(_title(report.source, len(report.rows)), heading=plain(""))
+        super().__init__(_title(report.source, len(report.rows)) + note, heading=plain(""))
         self._report = report
 
     def on_mount(self) -> None:
@@ -44,7 +46,7 @@ class RunsPage(Page):
         """Show these runs, with the cursor on the run it was on."""
         self._report = report
         self._rows, self.problems = report.rows, report.problems
-        self.query_one("#header", Bar).set(plain(f" {_title(report.source, len(report.rows))}", "title"))
+        self.query_one("#header", Bar).set(plain(f" {_title(report.source, len(report.rows))}{self._note}", "title"))
         self._show()
 
     def _show(self) -> None:

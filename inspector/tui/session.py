@@ -36,6 +36,8 @@ class Session:
         self.ascii = ascii
         self.following = follow
         self.facts: Facts | None = None
+        self.badges: tuple[str, ...] = ()
+        """What the header tells of the screen itself."""
         self.cursor = 0
         self.marked: int | None = None
         self.filter = Filter()
@@ -122,6 +124,11 @@ class Session:
             self._moved = self.last >= self._asked or self.facts.done
         elif self.facts.done:
             self.cursor, self._moved = self.last, True
+
+    def forget(self) -> None:
+        """What was fetched is to be fetched anew."""
+        self._rows.clear()
+        self._stood = None
 
     def fetched(self, report: Fetched) -> Iterable[int]:
         """Steps have come in; the rows that show them."""
@@ -242,7 +249,7 @@ class Session:
         if self.facts is None:
             return None
         shown = None if self._shown is None else len(self._shown)
-        return Heading(facts=self.facts, step=self.cursor, shown=shown, following=self.following)
+        return Heading(facts=self.facts, step=self.cursor, shown=shown, following=self.following, badges=self.badges)
 
     def state(self) -> StateSnapshot | None:
         """The snapshot of the state pane; None before a run is open."""

@@ -32,6 +32,8 @@ class Heading(Record, frozen=True, kw_only=True):
     shown: int | None
     """How many steps the filter shows; None without one."""
     following: bool
+    badges: tuple[str, ...] = ()
+    """What else is so of the screen: `read-only`, `revealed`."""
 
 
 class Overview(Record, frozen=True, kw_only=True):

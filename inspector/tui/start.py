@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 
+from inspector import policy
 from inspector.errors import UnreadableError, UsageError
 from inspector.tui.loader import Loader
 from inspector.tui.means import LOOKING, Means
@@ -75,6 +76,9 @@ def run_app(
         raise UnreadableError(path, "there is no such file or folder")
     if path == "-":
         _keys_from_terminal()
+    if means.read_only:
+        policy.set_read_only()
+    means = means._replace(read_only=policy.read_only())
     # What is imported stays: looking through it for garbage would take a tenth of the time to the first paint.
     gc.disable()
     opening = Opening(path, run=run, step=step, format=format)

@@ -11,9 +11,11 @@ from textual import events
 from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 
+from inspector import audit, policy
+from inspector.errors import InspectorError
 from inspector.model.text import one_line
 from inspector.model.values import Value, clean_value, decimal, integer, to_json
-from inspector.tui import clipboard
+from inspector.tui import clipboard, masking
 from inspector.tui._compat import send
 from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
@@ -35,7 +37,7 @@ class Viewer(Page):
     BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
 
     def __init__(self, opens: Opens) -> None:
-        self._value = as_value(opens.value)
+        self._value = masking.masked_value(as_value(opens.value))
         self._titled = opens.title
         self._views = views(self._value, opens.title, Rows.ascii)
         self._view = self._views[0]
@@ -61,7 +63,10 @@ class Viewer(Page):
 
     @property
     def text(self) -> str:
-        """The value as text: what is copied, printed and saved."""
+        """The value as text: what is copied, printed and saved. Where only looking is allowed, credentials do not
+        leave the screen."""
+        if masking.revealed() and policy.read_only():
+            return as_text(masking.always_masked(self._value))
         return as_text(self._value)
 
     def chosen(self, line: Line, index: int) -> None:
@@ -186,7 +191,10 @@ class Viewer(Page):
         if not path.strip():
             return
         try:
+            audit.record("save", self._titled, to=path.strip(), revealed=masking.revealed() or None)
             full = clipboard.save(self.text, path.strip())
+        except InspectorError as error:
+            self.footer.tell(str(error), "failed")
         except FileExistsError:
             self.footer.tell(f"{path}: there is such a file already, and it stays as it is; choose another name")
         except (OSError, ValueError) as error:

@@ -14,9 +14,9 @@ from inspector.journal import Journal
 from inspector.model.records import Checkpoint, Decision, End, Header, JournalRecord, Move, Operation, StepRecord
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.values import Value
-from inspector.process import program
+from inspector.process import operator, program
 from inspector.runner.network.bodies import idempotency_key
-from inspector.runner.recorder import now, operator
+from inspector.runner.recorder import now
 
 STEPS_BETWEEN = 256
 """The least number of steps between two checkpoints. It is more where the state has more tokens, so that checkpoints

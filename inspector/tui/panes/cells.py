@@ -4,17 +4,24 @@ from rich.cells import cell_len, set_cell_size
 
 from inspector.model.text import one_line
 from inspector.model.values import Number, Value, preview
+from inspector.tui.masking import hidden, masked
 
 TEXT = 600
 """Characters of a value on one line: what does not fit the pane can be scrolled to, up to here."""
 
+TAIL = 200
+"""Characters behind that which may be the rest of a credential."""
 
-def brief(value: Value) -> str:
+
+def brief(value: Value, name: object = None) -> str:
     """A value on one line: a text in quotes, so that `"1"` is not `1` and an empty one is seen; a number as
-    it was written."""
+    it was written. `name` is that of the field it stands in, which may say that it is a credential."""
+    mark = hidden(name, value) if name is not None else None
+    if mark is not None:
+        return mark
     if isinstance(value, str):
-        return f'"{preview(value, TEXT)}"'
-    return value.text[:TEXT] if isinstance(value, Number) else preview(value, TEXT)
+        return f'"{masked(preview(value, TEXT + TAIL))[:TEXT]}"'
+    return value.text[:TEXT] if isinstance(value, Number) else masked(preview(value, TEXT + TAIL))[:TEXT]
 
 
 def fit(text: str, cells: int) -> str:

@@ -140,7 +140,7 @@ class Tree:
         if self._marks:
             spans.insert(0, Span(f"{mark or ' '} ", _STYLES[mark]))
         spans.append(Span(": ", "dim"))
-        spans += _content(shown, opened, _STYLES[mark])
+        spans += _content(shown, opened, _STYLES[mark], child.name)
         line = Line(tuple(spans), Opens(self._title + spell(path), shown))
         return Row(line, Fold(self.name, path) if folds else None)
 
@@ -201,13 +201,13 @@ def fold_sign(folds: bool, opened: bool) -> str:
     return ("▾ " if opened else "▸ ") if folds else "  "
 
 
-def _content(value: Value, opened: bool, style: str) -> list[Span]:
+def _content(value: Value, opened: bool, style: str, name: Name) -> list[Span]:
     if isinstance(value, dict | list | tuple):
         size = f"{{{len(value)}}}" if isinstance(value, dict) else f"[{len(value)}]"
         if opened or not value:
             return [Span(size, "dim")]
         return [Span(f"{size} ", "dim"), Span(brief(value), style)]
-    return [Span(brief(value), style)]
+    return [Span(brief(value, name), style)]
 
 
 def label(name: Name) -> str:
