@@ -22,6 +22,7 @@ from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.outbox import Outbox, Sink
 from inspector.runner.outcomes import ExistingOwner, Outcome, Started, TerminalReplay
+from inspector.runner.place import kept_open
 from inspector.runner.preflight import Finding, Preflight
 from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 CLOCKS_MS = 60_000
 """How far the clocks of two hosts may be apart without a word."""
+RACES = ("claim_active", "revision_conflict", "step_conflict", "run_final")
+"""What a claim is refused with when somebody else was quicker."""
 TRIES = 5
 """How often a run is looked at again when somebody else was quicker."""
 
@@ -57,7 +60,7 @@ async def resumed(
         try:
             journal = store.take(row, by_force=owner is not None, definition=definition)
         except StoreError as error:
-            if error.code not in ("claim_active", "revision_conflict", "step_conflict", "run_final"):
+            if error.code not in RACES:
                 raise
             continue
         return await _started(asked, store, key, saved, journal, owner, sink, emit)
@@ -148,7 +151,7 @@ async def _started(
                 asked.started(row)
             await driving.announce(leg)
 
-        async with Outbox(journal, sink):
+        async with kept_open(journal, sink):
             result = await performing.journaled(asked, run, saved.id, None, journal, emit, None, begin, goes_on=True)
         return Started(key=key, attempt=row.attempt, result=msgspec.structs.replace(result, trace=store.url))
     finally:

@@ -1,6 +1,7 @@
 """A new run in a store."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -34,6 +35,17 @@ class Place(msgspec.Struct, frozen=True):
         )
 
 
+@contextlib.asynccontextmanager
+async def kept_open(journal: ClaimedJournal, sink: Sink | None) -> AsyncIterator[ClaimedJournal]:
+    """The journal of a durable run while it is driven; its events are delivered meanwhile, and what is left of them
+    at the end."""
+    try:
+        async with Outbox(journal, sink):
+            yield journal
+    finally:
+        journal.close()
+
+
 Begin = Callable[[Leg], Awaitable[None]]
 
 
@@ -45,9 +57,6 @@ async def begun(driving: "Driving[Any]", run: AgentRun, place: Place, emit: Emit
         leg.durable = True
         await begin(leg)
 
-    try:
-        async with Outbox(journal, place.sink):
-            result = await performing.journaled(driving, run, run.data.id, None, journal, emit, None, first)
-        return msgspec.structs.replace(result, trace=place.store.url)
-    finally:
-        journal.close()
+    async with kept_open(journal, place.sink):
+        result = await performing.journaled(driving, run, run.data.id, None, journal, emit, None, first)
+    return msgspec.structs.replace(result, trace=place.store.url)

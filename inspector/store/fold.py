@@ -26,7 +26,7 @@ MOVES: dict[OperationStatus | None, set[OperationStatus]] = {
     None: {"planned", "started"},
     "planned": {"planned", "started", "failed"},
     "started": {"succeeded", "failed", "ambiguous"},
-    "ambiguous": {"planned", "started", "succeeded", "failed"},
+    "ambiguous": {"planned", "started", "succeeded", "failed", "ambiguous"},
     "succeeded": set(),
     "failed": set(),
 }

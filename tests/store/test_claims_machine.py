@@ -104,7 +104,7 @@ class Claims(RuleBasedStateMachine):
             None: {"planned", "started"},
             "planned": {"planned", "started", "failed"},
             "started": {"succeeded", "failed", "ambiguous"},
-            "ambiguous": {"planned", "started", "succeeded", "failed"},
+            "ambiguous": {"planned", "started", "succeeded", "failed", "ambiguous"},
         }
         problem = self.problem(token, 0)
         if problem is None and status not in legal.get(self.begun, set()):

@@ -303,7 +303,7 @@ LEGAL = {
     "": ["planned", "started"],
     "planned": ["planned", "started", "failed"],
     "planned started": ["succeeded", "failed", "ambiguous"],
-    "planned started ambiguous": ["planned", "started", "succeeded", "failed"],
+    "planned started ambiguous": ["planned", "started", "succeeded", "failed", "ambiguous"],
     "planned started succeeded": [],
     "planned started failed": [],
 }

@@ -27,7 +27,6 @@ from inspector.runner.places import default_trace, new_id
 from inspector.runner.preflight import ACCEPTABLE, Finding, Preflight, Work
 from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
-from inspector.store import open_store
 
 NAME = "agent"
 Asked = TypeVar("Asked", bound=Deciding[Any])
@@ -193,11 +192,9 @@ def start(asked: Start, emit: Emit) -> Ended:
     going = agent.prompt(prompt).id(run_id).observe(emit).control(asked.control)
     if asked.store is None:
         return _ended(in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.control), emit)
-    store, key = open_store(asked.store), asked.key or run_id
-    try:
+    key = asked.key or run_id
+    with _stored.opened(asked.store) as store:
         result = in_loop(going.durable(store, key).run(), asked.control)
-    finally:
-        store.close()
     return msgspec.structs.replace(_ended(result, emit), run=key)
 
 

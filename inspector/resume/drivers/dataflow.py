@@ -12,20 +12,24 @@ from inspector.dataflow.plan import Plan as NetworkPlan
 from inspector.diff import Side, compare
 from inspector.errors import RefusedError, UnreadableError, UsageError
 from inspector.model.run import Definition, Run, SourceInfo
+from inspector.model.stored import Stored, moment
 from inspector.model.values import Value
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
+from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Decisions, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, restore
+from inspector.runner.network.durable import saved_network
 from inspector.runner.network.fit import ADDED, fitted, hooked
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.run import Network
 from inspector.runner.network.values import LargeValues
+from inspector.runner.outcomes import ExistingOwner
 from inspector.runner.places import default_trace, new_id
 from inspector.runner.preflight import ACCEPTABLE, Decided, Finding, Work
 
@@ -48,6 +52,11 @@ def _network(app: App) -> Network:
 
 
 def _saved(job: Job) -> SavedNetwork:
+    if isinstance(job.source, Stored):
+        if not job.at_last:
+            detail = "a network's run in a store goes on from its end; export it to go on from an earlier step"
+            raise ResumeRefused(job.source.stored.key, "step_not_resumable", detail)
+        return saved_network(f"{job.path}: {job.source.stored.key}", job.source.journal())
     if job.path == "-":
         raise UsageError(job.path, "a run is resumed from its own file")
     return restore.load(job.source.source.path, None if job.at_last else job.step)
@@ -70,13 +79,13 @@ def plan(job: Job) -> Plan:
     except ResumeRefused as error:
         refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
         return msgspec.structs.replace(base, resumable=False, refusals=(refusal,))
-    owner = Claims().holder(saved.header.id)
+    owner = _owner(job, saved)
     held: tuple[Refusal, ...] = ()
     taken: tuple[Warned, ...] = ()
-    if owner is not None and job.decisions.take_over is None:
-        held = (Refusal(code="owned", subject=saved.header.id, detail=str(Owned(owner))),)
+    if owner is not None and job.decisions.take_over is None and not _taken_over(job):
+        held = (Refusal(code="owned", subject=saved.header.id, detail=owner),)
     elif owner is not None:
-        taken = (warn("owned", saved.header.id, str(Owned(owner))),)
+        taken = (warn("owned", saved.header.id, owner),)
     findings = [(agent.name, finding) for agent in waits for finding in agent.found.findings]
     ready = {firing.id: firing for firing in run.ready(len(flat.nodes))}
     open_ids = {happened.id for happened in saved.open}
@@ -105,6 +114,19 @@ def plan(job: Job) -> Plan:
             *_about_agents(findings, job.decisions),
         ),
     )
+
+
+def _owner(job: Job, saved: SavedNetwork) -> str | None:
+    """Who drives the run now, in words."""
+    if isinstance(job.source, Stored):
+        owner = _stored.owner(job.source)
+        return None if owner is None else _stored.OWNED.format(owner.who(), moment(owner.renewed))
+    holder = Claims().holder(saved.header.id)
+    return None if holder is None else str(Owned(holder))
+
+
+def _taken_over(job: Job) -> bool:
+    return isinstance(job.source, Stored) and "owned" in job.decisions.accept
 
 
 async def _described(network: Network, flat: NetworkPlan) -> Definition:
@@ -208,6 +230,8 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
         reason = words[plan.needs[0].question]
         return Ended(run=saved.header.id, status="suspended", reason=reason, trace=job.path)
+    if isinstance(job.source, Stored):
+        return _resume_stored(job, job.source, plan, saved, emit)
     asked = _network(job.app).resume(saved.path, step=None if job.at_last else job.step)
     asked.decided = _decided(job, saved)
     for firing, decided in job.decisions.reconcile.items():
@@ -219,6 +243,24 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     except RefusedError as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.reason)], plan) from error
     return _ended(result, emit)
+
+
+def _resume_stored(job: Job, source: Stored, plan: Plan, saved: SavedNetwork, emit: Emit) -> Ended:
+    """Have the run go on in the store itself."""
+    key = source.stored.key
+    with _stored.opened(job.path) as store:
+        asked = _network(job.app).resume(store, key)
+        asked.decided = _decided(job, saved)
+        for firing, decided in job.decisions.reconcile.items():
+            asked.reconcile(firing, decided.how, decided.value)
+        asked.observe(emit).control(job.control)
+        try:
+            outcome = in_loop(asked.run(), job.control)
+        except RefusedError as error:
+            raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
+    if isinstance(outcome, ExistingOwner):
+        raise Refused([Refusal(code="owned", subject=key, detail=str(outcome))], plan)
+    return msgspec.structs.replace(_ended(outcome.result, emit), run=key, trace=job.path)
 
 
 def _output(saved: SavedNetwork) -> Value:
@@ -238,6 +280,11 @@ def start(asked: Start, emit: Emit) -> Ended:
         raise UsageError("--input", "a network needs an object of its ports: --input '{\"port\": [...]}'")
     inputs = {port: tokens if isinstance(tokens, list) else [tokens] for port, tokens in given.items()}
     run_id = new_id()
+    if asked.store is not None:
+        key = asked.key or run_id
+        with _stored.opened(asked.store) as store:
+            durable = network.run(inputs, id=run_id, observe=emit, control=asked.control, store=store, key=key)
+            return msgspec.structs.replace(_ended(in_loop(durable, asked.control), emit), run=key)
     trace = asked.trace or default_trace(run_id)
     going = network.run(inputs, trace=trace, id=run_id, observe=emit, control=asked.control)
     return _ended(in_loop(going, asked.control), emit)

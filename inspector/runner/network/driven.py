@@ -57,9 +57,11 @@ class Driven:
         self.claims = Claims()
         self.taken: Holder | None = None
         """From whom the run was taken over."""
+        self.taken_from: str | None = None
+        """The same in words, of a run in a store."""
         self.recorder = NetworkRecorder(None, run, origin)
         self.given_up: list[Firing] = []
-        self._aborted = False
+        self._aborted = self._goes_on = False
 
     async def go(
         self,
@@ -69,8 +71,11 @@ class Driven:
         inputs: Value,
         link: RunLink | None,
         source: str | None,
+        *,
+        goes_on: bool = False,
     ) -> NetworkResult:
-        """Drive, and write it all down."""
+        """Drive, and write it all down; `goes_on`: in the journal that the run has."""
+        self._goes_on = goes_on
         claim = self.claims.take(self.run_id) if trace is not None else None
         own: TraceFile | None = None
         try:
@@ -80,11 +85,15 @@ class Driven:
                 self.control.fence(lambda: self.claims.holds(claim))
             self.recorder.kept = self.watch.kept
             self.machine.checkpoint = lambda: self.recorder.checkpoint("request")
-            self.recorder.header(self.run_id, code, inputs, link, source)
+            if goes_on:
+                self.recorder.checkpoint("resumed")
+            else:
+                self.recorder.header(self.run_id, code, inputs, link, source)
             if self.observe is not None:
                 self.observe({"event": "run", "run": self.run_id, "trace": trace})
-            if self.taken is not None:
-                self.recorder.decision("take over", str(Owned(self.taken)), None, self.decided.take_over)
+            taken = self.taken_from or (str(Owned(self.taken)) if self.taken is not None else None)
+            if taken is not None:
+                self.recorder.decision("take over", taken, None, self.decided.take_over)
             left = self._reconcile()
             ended = None
             with self.watch.run_span(link):
@@ -124,6 +133,8 @@ class Driven:
                         checked(self.run.plan.links[queue], self.run.values.decode(token))
                 self.run.begin(firing)
                 self.step(self.run.commit(firing, puts, firing.state))
+                if self._goes_on:
+                    self.recorder.operation(firing, "succeeded")
             elif how in ("failure", "abort"):
                 self.run.begin(firing)
                 self.run.release(firing)

@@ -96,9 +96,15 @@ def load(path: str, step: int | None = None, rerun: str | None = None) -> SavedN
     a look at the name of each step."""
     try:
         with open(path, "rb") as file:
-            lines = [line for line in file.read().split(b"\n") if line.strip()]
+            data = file.read()
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be read") from error
+    return read(path, data, step, rerun)
+
+
+def read(path: str, data: bytes, step: int | None = None, rerun: str | None = None) -> SavedNetwork:
+    """The same, of the bytes of a journal."""
+    lines = [line for line in data.split(b"\n") if line.strip()]
     header = _header(path, lines[0] if lines else b"")
     seqs = [number for number, line in enumerate(lines) if line.startswith(b'{"record":"step"')]
     while seqs and _whole(lines[seqs[-1]]) is None:

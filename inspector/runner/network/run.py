@@ -1,7 +1,7 @@
 """Networks that run: new, or going on from a trace. Both end in `Driven`, with the one drive loop."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import msgspec
 
@@ -10,7 +10,7 @@ from inspector.dataflow.codec import Codec, Values
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan, flatten
 from inspector.errors import UsageError
-from inspector.journal import Journal, refuse_existing
+from inspector.journal import Journal, RunStore, refuse_existing
 from inspector.model.run import Definition, RunLink
 from inspector.model.values import Value
 from inspector.runner import hooks as hooking
@@ -28,7 +28,12 @@ from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.values import LargeValues
 from inspector.runner.network.watch import Watch, dressed, scoped
+from inspector.runner.outbox import Sink
+from inspector.runner.place import Place, kept_open
 from inspector.runner.places import new_id
+
+if TYPE_CHECKING:
+    from inspector.runner.network.durable import DurableNetwork
 
 
 class Network(dataflow.Network):
@@ -74,9 +79,21 @@ class Network(dataflow.Network):
         id: str | None = None,
         control: Control | None = None,
         observe: Observe | None = None,
+        store: RunStore | None = None,
+        key: str | None = None,
+        sink: Sink | None = None,
     ) -> NetworkResult:
         """Run to the end, a failure, or a stop. `inputs` are the tokens of each input port; `trace` is a new file for
-        the journal, `journal` any other place for it. A failure is a result too: see `raise_for_status`."""
+        the journal, `journal` any other place for it. With a `store`, the run is kept there under its `key` (its id
+        without one), and `sink` takes its events. A failure is a result too: see `raise_for_status`."""
+        if store is not None:
+            if trace is not None or journal is not None:
+                raise UsageError(key or self.name, "a durable run has its journal in the store, and no other one")
+            id = id or new_id()
+            place = Place(store, key or id, sink=sink)
+            async with kept_open(place.open(), sink) as kept:
+                result = await self.run(inputs, workers=workers, journal=kept, id=id, control=control, observe=observe)
+            return msgspec.structs.replace(result, trace=store.url)
         given = {port: list(tokens) for port, tokens in (inputs or {}).items()}
         if unknown := [port for port in given if port not in self.inputs]:
             known = ", ".join(self.inputs) or "none"
@@ -98,9 +115,17 @@ class Network(dataflow.Network):
         control = options.setdefault("control", Control())
         return signals.run_sync(self.run(inputs, **options), control)
 
-    def resume(self, path: str, *, step: int | None = None, rerun: str | None = None) -> "ResumingNetwork":
+    @overload
+    def resume(self, path: str, *, step: int | None = None, rerun: str | None = None) -> "ResumingNetwork": ...
+    @overload
+    def resume(self, path: RunStore, key: str) -> "DurableNetwork": ...
+    def resume(self, path: Any, key: str | None = None, *, step: int | None = None, rerun: str | None = None) -> Any:
         """The run in a trace, going on from where it ended, from after `step`, or from before the last firing of the
-        node `rerun` (or of one in it)."""
+        node `rerun` (or of one in it). With a `key`, the run of that key in a store, in its own journal."""
+        if key is not None:
+            from inspector.runner.network.durable import DurableNetwork
+
+            return DurableNetwork(self, path, key)
         return ResumingNetwork(self, path, step, rerun)
 
 
@@ -114,15 +139,14 @@ def _typed(name: str, plan: Plan, inputs: Mapping[str, list[Any]]) -> None:
                     raise UsageError(f"{name}, input {port}[{index}]", str(error)) from error
 
 
-class ResumingNetwork(agents.Deciding):
-    """A run of a network that goes on. Nothing happens before `run`."""
+class GoingOn(agents.Deciding):
+    """A run of a network that goes on: what was decided, and how it is driven. Nothing happens before `run`."""
 
-    def __init__(self, network: Network, path: str, step: int | None, rerun: str | None = None) -> None:
+    def __init__(self, network: Network) -> None:
         super().__init__()
-        self.network, self.path, self.step, self.rerun = network, path, step, rerun
+        self.network = network
         self._reconciled: dict[str, tuple[str, Value]] = {}
         self._options: dict[str, Any] = {}
-        self._claims: Claims | None = None
 
     def reconcile(self, firing: str, how: str, value: Value = None) -> Self:
         """What is to become of a firing, or of an agent's call, that may have happened: `retry`; `result` with its
@@ -146,6 +170,15 @@ class ResumingNetwork(agents.Deciding):
         """Called with what happens, as `runinspect resume --json` prints it."""
         self._options["observe"] = observe
         return self
+
+
+class ResumingNetwork(GoingOn):
+    """A run in a trace that goes on as a run of its own."""
+
+    def __init__(self, network: Network, path: str, step: int | None, rerun: str | None = None) -> None:
+        super().__init__(network)
+        self.path, self.step, self.rerun = path, step, rerun
+        self._claims: Claims | None = None
 
     def id(self, run_id: str) -> Self:
         """An id of one's own for the new run."""
