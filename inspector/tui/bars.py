@@ -5,10 +5,10 @@ from itertools import zip_longest
 
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
 
 from inspector.tui import keys
 from inspector.tui.draw import strip
+from inspector.tui.finished import Finished
 from inspector.tui.keys import Where
 from inspector.tui.line import Line, Span, plain
 from inspector.tui.rows import Rows
@@ -16,7 +16,7 @@ from inspector.tui.rows import Rows
 ARROWS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"}
 
 
-class Bar(Widget):
+class Bar(Finished):
     """Lines that are set as a whole. `over` is the meaning that covers all of it."""
 
     DEFAULT_CSS = "Bar { height: 1; background: transparent; }"
@@ -26,6 +26,7 @@ class Bar(Widget):
         self._lines: Sequence[Line] = lines
         self._drawn: Sequence[Line] = ()
         self._width = -1
+        self._strips: dict[int, Strip] = {}
         self._over = over
 
     def set(self, *lines: Line) -> None:
@@ -39,16 +40,32 @@ class Bar(Widget):
 
     def update(self) -> None:
         """Draw the lines that are not as they were drawn."""
-        before, self._drawn, self._width = self._drawn, self.lines(), self.size.width
+        width = self._measure()
+        before, self._drawn = self._drawn, self.lines()
         for y, (old, new) in enumerate(zip_longest(before, self._drawn)):
             if old != new:
-                self.refresh(Region(0, y, self.size.width, 1))
+                self._strips.pop(y, None)
+                self.refresh(Region(0, y, width, 1))
+
+    def strips(self, lines: Sequence[int]) -> list[Strip]:
+        before = self._width
+        if before != self._measure():
+            self._drawn = self.lines()
+        for y in lines:
+            if y not in self._strips:
+                line = self._drawn[y] if y < len(self._drawn) else Line()
+                self._strips[y] = strip(line, self._width, ascii=Rows.ascii, over=self._over)
+        return [self._strips[y] for y in lines]
 
     def render_line(self, y: int) -> Strip:
-        if self._width != self.size.width:
-            self._width, self._drawn = self.size.width, self.lines()
-        line = self._drawn[y] if y < len(self._drawn) else Line()
-        return strip(line, self.size.width, ascii=Rows.ascii, over=self._over).simplify()
+        return self.strips([y])[0]
+
+    def _measure(self) -> int:
+        width = self.size.width
+        if self._width != width:
+            self._width = width
+            self._strips.clear()
+        return width
 
 
 class Footer(Bar):

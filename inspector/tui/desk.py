@@ -216,7 +216,8 @@ class Desk:
     def key_pressed(self) -> None:
         """Before a key acts."""
         self.loader.touch()
-        for footer in self.app.screen.query(Footer):
+        footer = getattr(self.app.screen, "footer", None)
+        if isinstance(footer, Footer):
             footer.key_pressed()
 
     def places(self) -> tuple[Where, ...]:

@@ -28,18 +28,33 @@ def style_of(meaning: str) -> Style:
 def strip(line: Line, width: int, *, shift: int = 0, ascii: bool = False, over: str | None = None) -> Strip:
     """The line as `width` cells, from cell `shift` on; a mark stands where something is cut off. `over` is
     a meaning that takes the place of every span's own, but for what was searched."""
-    segments = list(_pieces(line, shift + width + 1, ascii, over))
-    whole = Strip(segments)
-    base = style_of(over) if over else None
-    if shift == 0 and whole.cell_length <= width:
-        return whole.extend_cell_length(width, base)
-    shown = whole.crop(shift, shift + width).extend_cell_length(width, base)
-    mark = style_of(over or "dim")
-    if width > 1 and whole.cell_length > shift + width:
-        shown = Strip([*shown.crop(0, width - 1), Segment("~" if ascii else "…", mark)], width)
-    if width > 1 and shift:
-        shown = Strip([Segment("<", mark), *shown.crop(1, width)], width)
-    return shown
+    base, mark = style_of(over) if over else None, style_of(over or "dim")
+    end = Segment("~" if ascii else "…", mark)
+    if shift:
+        whole = Strip(_pieces(line, shift + width + 1, ascii, over)).crop(shift)
+        shown = _fitted(whole, width, base, end)
+        return shown if width < 2 else Strip([Segment("<", mark), *shown.crop(1, width)], width)
+    segments: list[Segment] = []
+    room = width
+    for segment in _pieces(line, width + 1, ascii, over):
+        text, style, _ = segment
+        room -= len(text) if text.isascii() else segment.cell_length
+        if segments and segments[-1].style is style:
+            segments[-1] = Segment(segments[-1].text + text, style)
+        else:
+            segments.append(segment)
+        if room < 0:
+            return _fitted(Strip(segments), width, base, end)
+    if room:
+        segments.append(Segment(" " * room, base))
+    return Strip(segments, width)
+
+
+def _fitted(whole: Strip, width: int, base: Style | None, end: Segment) -> Strip:
+    """In `width` cells; `end` stands in the last one where something is cut off."""
+    if width < 2 or whole.cell_length <= width:
+        return whole.crop(0, width).extend_cell_length(width, base)
+    return Strip([*whole.crop(0, width - 1).extend_cell_length(width - 1, base), end], width)
 
 
 def _pieces(line: Line, cells: int, ascii: bool, over: str | None) -> Iterator[Segment]:

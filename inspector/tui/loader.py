@@ -46,6 +46,7 @@ class Loader:
             failed=self._failed,
             ended=self._ended,
         )
+        self._hurried = False
         self._path = ""
         self._format: str | None = None
         self._stamp: object = None
@@ -117,7 +118,9 @@ class Loader:
 
     def hurry(self, on: bool) -> None:
         """Somebody waits for the pass over all steps, or nobody does any more."""
-        self._plan.hurry(on)
+        if on != self._hurried:  # waking the thread costs more than a key
+            self._hurried = on
+            self._plan.hurry(on)
 
     @property
     def idle(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Size
@@ -16,7 +17,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from inspector.tui.draw import WIDEST, strip
+from inspector.tui.draw import WIDEST, strip, style_of
+from inspector.tui.finished import Finished
 from inspector.tui.keys import bindings
 from inspector.tui.line import Line, Lines, Span
 
@@ -34,7 +36,7 @@ class Drawn(NamedTuple):
     strip: Strip
 
 
-class Rows(ScrollView, can_focus=True):
+class Rows(ScrollView, Finished, can_focus=True):
     """Lines with a cursor. `built` counts the strips that were drawn, for tests."""
 
     DEFAULT_CSS = """
@@ -135,15 +137,20 @@ class Rows(ScrollView, can_focus=True):
         if tell and before != index:
             self.post_message(self.Moved(self, index))
 
-    def render_line(self, y: int) -> Strip:
-        """A line of the widget: from what was drawn before where possible."""
-        if self._width != self.size.width:
-            self._width = self.size.width
+    def strips(self, lines: Sequence[int]) -> list[Strip]:
+        """These lines: from what was drawn before where possible."""
+        width, top = self.size.width, self.scroll_offset.y
+        if self._width != width:
+            self._width = width
             self._strips.clear()
             self.widened()
-        index = self.scroll_offset.y + y
-        if index >= len(self.lines):
-            return Strip.blank(self.size.width)
+        length = len(self.lines)
+        return [self._strip(top + y) if top + y < length else Strip.blank(width) for y in lines]
+
+    def render_line(self, y: int) -> Strip:
+        return self.strips([y])[0]
+
+    def _strip(self, index: int) -> Strip:
         if index not in self._strips:
             self.built += 1
             line = self.lines[index]
@@ -158,16 +165,16 @@ class Rows(ScrollView, can_focus=True):
 
     def _look(self, index: int, line: Line) -> object:
         """All that decides how a line is drawn."""
-        return line.spans, self.size.width, self.shift, index == self.cursor, self.has_focus
+        return line.spans, self._width, self.shift, index == self.cursor, self.has_focus
 
     def _draw(self, index: int, line: Line) -> Strip:
-        if index != self.cursor:
-            mark, over = Span(" "), None
-        else:
-            mark, over = Span(">", "heading"), "selected" if self.has_focus else None
-        left = strip(Line((mark,)), 1, over=over)
-        body = strip(line, max(self.size.width - 1, 0), shift=self.shift, ascii=self.ascii, over=over)
-        return Strip.join([left, body]).simplify()
+        here = index == self.cursor
+        over = "selected" if here and self.has_focus else None
+        mark = Span(">", "heading") if here else Span(" ")
+        if not self.shift:
+            return strip(Line((mark, *line.spans)), max(self._width, 1), ascii=self.ascii, over=over)
+        left = Segment(mark.text, style_of(over or mark.style))
+        return Strip([left, *strip(line, max(self._width - 1, 0), shift=self.shift, ascii=self.ascii, over=over)])
 
     def _measure(self) -> None:
         self._length = len(self.lines)

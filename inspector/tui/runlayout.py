@@ -1,14 +1,14 @@
 """The screen of a run, laid out: timeline and state side by side, or as two pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
 from inspector.tui.bars import Bar, Footer
+from inspector.tui.finished import Column, Row
 from inspector.tui.header import HeaderBar, TroubleBar
 from inspector.tui.loader import Loader
 from inspector.tui.overview import OverviewBar
@@ -49,17 +49,20 @@ class RunLayout(Screen[None]):
         self.footer = Footer("run", "app")
         self.prompt = Prompt()
         self.exporting = False
+        self._bars: Sequence[Bar] = ()
+        """Those that show where the session stands."""
         self.set_class(session.ascii, "-ascii")
 
     def compose(self) -> ComposeResult:
-        yield HeaderBar(self.session)
-        yield TroubleBar(self.session)
-        yield from self.more_bars()
-        with Horizontal(id="body"):
-            with Vertical(id="left"):
-                yield TitlesBar(self.timeline)
+        above = (HeaderBar(self.session), TroubleBar(self.session), *self.more_bars())
+        titles, overview = TitlesBar(self.timeline), OverviewBar(self.session)
+        self._bars = (*above, titles, overview)
+        yield from above
+        with Row(id="body"):
+            with Column(id="left"):
+                yield titles
                 yield self.timeline
-                yield OverviewBar(self.session)
+                yield overview
             yield self.pane
         yield self.footer
         yield self.prompt
@@ -92,11 +95,12 @@ class RunLayout(Screen[None]):
     def sync(self, *, rows: bool = False, state: bool = True) -> None:
         """Show where the session stands; `rows`: rows changed, `state`: so may the state."""
         self.timeline.sync(rows=rows)
-        for bar in self.query(Bar):
+        for bar in self._bars:
             bar.update()
         self.loader.hurry(self.session.waits_for_columns)
         if state:
-            self.ask_state()
+            # The thread that fetches it would only get in the way of the cursor.
+            self.call_after_refresh(self.ask_state)
 
     def ask_state(self) -> None:
         """Have the state fetched, where the pane is to be seen and shows another one."""

@@ -81,6 +81,8 @@ def run_app(
     means = means._replace(read_only=policy.read_only())
     # What is imported stays: looking through it for garbage would take a tenth of the time to the first paint.
     gc.disable()
+    # What a key leads to comes in two paints, and the second waits for the next tick of Textual's clock.
+    os.environ.setdefault("TEXTUAL_FPS", "120")
     opening = Opening(path, run=run, step=step, format=format)
     from inspector.tui.app import Inspector
     from inspector.tui.capture import own_terminal

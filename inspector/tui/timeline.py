@@ -191,8 +191,8 @@ class Timeline(Rows):
     def widened(self) -> None:
         self.lay_out()
 
-    def render_line(self, y: int) -> Strip:
-        drawn = super().render_line(y)
+    def strips(self, lines: Sequence[int]) -> list[Strip]:
+        drawn = super().strips(lines)
         assert isinstance(self.lines, TimelineLines)
         if self.lines.missing:
             self._ask_soon()
