@@ -38,7 +38,7 @@ MAY_IMPORT = {
 }
 """What a part may import, by the first name below `inspector`."""
 
-FETCHES = {"session", "loader", "app", "start", "code", "comparing", "driving", "deciding", "resumescreen"}
+FETCHES = {"session", "loader", "app", "start", "code", "comparing", "driving", "deciding", "resumescreen", "apart"}
 """The modules of the screen that may touch more than the model."""
 
 FOREIGN = {"textual": {"tui"}, "rich": {"tui"}, "typer": {"cli"}}

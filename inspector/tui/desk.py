@@ -132,14 +132,21 @@ class Desk:
         self.app.listen(opening, child)
 
     def _named(self) -> Means:
-        code = self.run.code if self.run is not None else None
-        return self.means if code is None else self.means._replace(app=code.target)
+        run = self.run
+        if run is None:
+            return self.means
+        return run.means if run.code is None else run.means._replace(app=run.code.target)
 
     def over(self, live: "Live") -> None:
         """The run that was begun from here has ended: back to its plan where there is more to decide."""
         desk = self.child or self
         run = desk.run
         if run is None or live.ended is None or run.shows is not live:
+            return
+        if live.detaching and live.ended.status in ("suspended", "interrupted", "cancelled"):
+            from inspector.tui.apart import go_on
+
+            go_on(desk, live)
             return
         if run.code is not None:
             run.code.judge(None)

@@ -103,6 +103,10 @@ class Resumption:
         self.driven = True
         self._work.put(lambda: self._run(decisions, expected))
 
+    def hold_at(self, breaks: Sequence[str]) -> None:
+        """Have the run held at other places."""
+        self.steering.breaks = tuple(read_break(text) for text in breaks)
+
     def close(self) -> None:
         """End the thread, when nothing is driven."""
         self._work.put(None)
@@ -178,6 +182,15 @@ def _owner(source: RunSource, claims: Claims) -> str | None:
     run = source.run().id
     holder = claims.holder(run) if run is not None else None
     return None if holder is None else f"process {holder.pid} on {holder.host} since {holder.since}"
+
+
+def wrong_break(text: str) -> str | None:
+    """What is wrong with a breakpoint as it is written; None for one that is right."""
+    try:
+        read_break(text)
+    except InspectorError as error:
+        return str(error)
+    return None
 
 
 def _told(error: BaseException) -> str:

@@ -48,6 +48,8 @@ KEYS = (
     Key("diff", "d", "diff", "what is different: the step before, the mark, another run, today's code", "run", "diff"),
     Key("resume", "r", "resume", "resume the run: shows the plan first", "run", "resume"),
     Key("rerun", "R", "rerun", "run again from this step on: shows the plan first", "run"),
+    Key("break", "B", "break_at", "hold a run that is resumed before a tool, node or model call; or no longer", "run"),
+    Key("detach", "D", "detach", "have the run go on in a process of its own, and follow it", "live"),
     Key("output", "O", "output", "what the code of a run that was resumed here printed", "run"),
     Key("find", "slash", "find", "find a text in names, summaries and records", "run", "find", "/"),
     Key("find-on", "n", "find_again(1)", "the next place where it stands", "run"),

@@ -28,6 +28,10 @@ class Live:
         self.ended: Ended | None = None
         self.error: str | None = None
         self.steps = 0
+        self.left: str | None = None
+        """Where it goes on, once it left this process."""
+        self.detaching = False
+        """Whether another process is to go on from where it stops."""
         self.held: str | None = None
         """What it is held before, and why."""
         self._at = ""
@@ -72,10 +76,14 @@ class Live:
         """How it goes, in one line."""
         if self.error is not None:
             return Line((Span(" ended: ", "failed"), Span(self.error, "failed")))
+        if self.left is not None:
+            return Line((Span(f" {self.left}", "running"),))
         if self.ended is not None:
             return self._over(self.ended)
         steering, count = self.resumption.steering, f"{self.steps} step{'' if self.steps == 1 else 's'}"
-        if steering.stopping:
+        if self.detaching:
+            told = Span(" leaving at the next boundary  ", "waiting")
+        elif steering.stopping:
             told = Span(" stopping at the next boundary  ", "waiting")
         elif self.held is not None:
             told = Span(f" held before {self.held}  ", "waiting")

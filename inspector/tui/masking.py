@@ -17,7 +17,8 @@ SHORT = 2000
 
 
 SUSPECT = re.compile(
-    r"[\w\-.]{16}|://|PRIVATE KEY|passw|passphrase|passcode|pwd|secret|token|key|auth|cookie|credential|bearer|basic|digest",
+    r"[\w\-.]{16}|://|PRIVATE KEY|passw|passphrase|passcode|pwd|secret|token|key|auth|cookie|credential|bearer|basic"
+    r"|digest",
     re.IGNORECASE,
 )
 """What a text has that holds a credential, and most have not: those need no closer look, which takes a while to

@@ -54,7 +54,12 @@ class RunActions(RunKeys):
             self.named(means.app)
 
     def _badge(self) -> None:
-        shown = ("read-only" if self.means.read_only else "", "REVEALED" if masking.revealed() else "")
+        count = len(self.means.breaks)
+        shown = (
+            f"{count} break{'' if count == 1 else 's'}" if count else "",
+            "read-only" if self.means.read_only else "",
+            "REVEALED" if masking.revealed() else "",
+        )
         self.session.badges = tuple(filter(None, shown))
 
     def action_reveal(self) -> None:

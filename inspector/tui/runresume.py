@@ -50,7 +50,7 @@ class RunResume(RunActions):
         return self.shows is not None and self.shows.driven
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("pause", "one_step"):
+        if action in ("pause", "one_step", "detach"):
             return self.driven is not None and super().check_action(action, parameters)
         return super().check_action(action, parameters)
 
@@ -137,6 +137,7 @@ class RunResume(RunActions):
         live.resumption.close()
         if self.desk is not None:
             self.desk.over(live)
+            self._update_live()
 
     def _show(self, live: Live, trace: str | None) -> None:
         """Show a run as it is driven: a new one in its own trace, one of a store where it is already open."""
@@ -179,6 +180,49 @@ class RunResume(RunActions):
         if self.driven is not None:
             self.driven.resumption.steering.step()
             self._update_live()
+
+    def action_break_at(self) -> None:
+        """Ask where a run shall be held; what is said again is taken back."""
+        from inspector.tui.asking import TextPage
+        from inspector.tui.driving import wrong_break
+
+        breaks = self.means.breaks
+        told = [
+            "Before a tool, a node or a model call of a name (* stands for anything), or behind a step of which "
+            "something holds: tool:refund  node:review/*  model:*  step:status=failed  step:seq>=40",
+            *(f"held at {text}: enter it once more to take it back" for text in breaks),
+        ]
+        self.app.push_screen(
+            TextPage("Breakpoints", told, "hold at:", self._break, text=self._here(), check=wrong_break)
+        )
+
+    def _here(self) -> str:
+        """The breakpoint before what ran at the step that one stands on."""
+        found = self.session.row(self.session.row_of(self.session.cursor)).timed
+        if found is None:
+            return ""
+        kind = {"tools": "tool", "model": "model"}.get(found.step.kind, "node")
+        name = found.step.name.partition(", ")[0]
+        return "model:*" if kind == "model" else f"{kind}:{name}"
+
+    def _break(self, text: str) -> None:
+        breaks, text = self.means.breaks, text.strip()
+        new = tuple(other for other in breaks if other != text) if text in breaks else (*breaks, text)
+        self.means = self.means._replace(breaks=new)
+        if self.driven is not None:
+            self.driven.resumption.hold_at(new)
+        self._badge()
+        self.sync(state=False)
+        self.tell(f"held at {', '.join(new)}" if new else "held nowhere", "done")
+
+    def action_detach(self) -> None:
+        """Stop at the next boundary, and have another process go on from there."""
+        live = self.driven
+        if live is not None and self.shows is live:
+            live.detaching = True
+            live.stop()
+            self._update_live()
+            self.tell("at the next boundary, a process of its own goes on with the run", "waiting")
 
     def action_output(self) -> None:
         from inspector.tui.outputpage import OutputPage

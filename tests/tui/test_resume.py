@@ -355,3 +355,41 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
     found = {code for path in Path("inspector").rglob("*.py") for code in used.findall(path.read_text())}
     assert found > {"owned", "graph_changed", "side_effects"}
     assert found <= set(SENTENCES)
+
+
+async def test_a_run_leaves_the_screen_goes_on_by_itself_and_is_followed(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target, size=(140, 30), breaks=("tool:ship",)) as (app, pilot):
+        await press(pilot, "r")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("held before tool ship" in row for row in texts(app)))
+        held = run_screen(app)
+        await press(pilot, "D")
+        await until(pilot, lambda: app.desk.run is not None and app.desk.run is not held and app.desk.parent.parent)  # type: ignore[union-attr]
+        await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
+        await settle(pilot)
+        assert run_screen(app).session.last == 2, "the tool that it was held before, and the answer"
+        assert held.shows is not None
+        assert "goes on as process" in held.shows.line_text()
+
+
+async def test_breakpoints_are_set_at_a_step_and_taken_back(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target, size=(140, 30)) as (app, pilot):
+        await press(pilot, "B")
+        assert isinstance(app.screen, TextPage)
+        await press(pilot, "ctrl+u", *"nonsense", "enter")
+        assert any("is no breakpoint" in row for row in texts(app))
+        await press(pilot, "ctrl+u", *"tool:ship", "enter")
+        await until(pilot, lambda: "1 break" in texts(app)[0])
+        await press(pilot, "r")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("held before tool ship" in row for row in texts(app)))
+        await press(pilot, "B", "ctrl+u", *"tool:ship", "enter")
+        assert "held nowhere" in texts(app)[-1]
+        await press(pilot, "space")
+        await ended(app, pilot, "completed")

@@ -1,0 +1,122 @@
+"""Resuming in a real terminal, from opening a run to its end, in one go; nothing that code prints tears the screen."""
+
+import contextlib
+import json
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from inspector.resume.apps import load
+from inspector.store import open_store
+from tests.tui.resuming import gate, two
+from tests.tui.terminal import Terminal
+
+SIZE = (100, 30)
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> dict[str, str]:
+    return {f"XDG_{name}_HOME": str(tmp_path / name.lower()) for name in ("STATE", "DATA")}
+
+
+def step_and_compare(terminal: Terminal) -> None:
+    """Look at the run: a step back and on, and what is different."""
+    terminal.until("? all keys")
+    terminal.quiet()
+    terminal.type("hl")
+    terminal.quiet()
+    terminal.clear()
+    terminal.type("d")
+    terminal.until("the same", seconds=40)
+    terminal.type("s")
+    terminal.until("difference")
+    terminal.type("q")
+    terminal.quiet()
+
+
+def to_the_end(terminal: Terminal, begins: str) -> None:
+    """Run what the plan says."""
+    terminal.until(begins, seconds=40)
+    terminal.quiet()
+    terminal.clear()
+    terminal.type("r")
+    terminal.until("completed", seconds=40)
+    terminal.quiet()
+    assert terminal.leave("q" + "q" + "q") == 0
+    assert terminal.restored()
+
+
+@pytest.mark.parametrize("kind", ["file", "store"])
+def test_an_agent_of_which_one_call_is_denied_and_one_approved(
+    kind: str, tmp_path: Path, folders: dict[str, str]
+) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    if kind == "store":
+        path = str(tmp_path / "runs.db")
+
+        def begin() -> None:
+            with contextlib.closing(open_store(path)) as store:
+                load(target).value.prompt("Go.").durable(store, key="order-1").run_sync()
+
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(begin).result()
+    with Terminal("open", path, "--app", target, size=SIZE, **folders) as terminal:
+        step_and_compare(terminal)
+        terminal.type("r")
+        terminal.until("2 decisions owed: c1, c2", seconds=40)
+        terminal.quiet()
+        terminal.clear()
+        terminal.type("jx")
+        terminal.until("reason:")
+        terminal.type("not that one\r")
+        terminal.until("denied: not that one")
+        terminal.quiet()
+        terminal.type("jj")
+        terminal.quiet()
+        terminal.clear()
+        terminal.type("a")
+        to_the_end(terminal, "runs pay")
+        assert "a child prints" not in terminal.text
+        assert "paying B-2" not in terminal.text
+    log = [json.loads(line) for line in (tmp_path / "state/runinspect/audit.jsonl").read_text().splitlines()]
+    assert [entry["what"] for entry in log] == ["approve", "deny", "resume"]
+
+
+def test_a_network_that_failed(tmp_path: Path, folders: dict[str, str]) -> None:
+    path = str(shutil.copy("examples/review-failed.jsonl", tmp_path))
+    with Terminal("open", path, "--app", "examples/review_pipeline.py:net", size=SIZE, **folders) as terminal:
+        step_and_compare(terminal)
+        terminal.type("r")
+        to_the_end(terminal, "runs sections/polish")
+
+
+def test_a_folder_of_wfpy(tmp_path: Path, folders: dict[str, str]) -> None:
+    path = str(shutil.copytree("examples/wfpy-failed", tmp_path / "wfpy-failed"))
+    with Terminal("open", path, "--app", "examples/wfpy_shop.py:shop", size=SIZE, **folders) as terminal:
+        step_and_compare(terminal)
+        terminal.type("r")
+        to_the_end(terminal, "runs van")
+
+
+def test_arguments_in_an_editor(tmp_path: Path, folders: dict[str, str]) -> None:
+    path, target = two(tmp_path)
+    editor = tmp_path / "editor.sh"
+    editor.write_text('#!/bin/sh\ntest -t 0 && sed -i s/5/6/ "$1"\n')
+    os.chmod(editor, 0o700)
+    with Terminal("open", path, "--app", target, size=SIZE, EDITOR=str(editor), **folders) as terminal:
+        terminal.until("? all keys")
+        terminal.type("r")
+        terminal.until("2 decisions owed", seconds=40)
+        terminal.quiet()
+        terminal.type("j")
+        terminal.quiet()
+        terminal.clear()
+        terminal.type("E")
+        terminal.until('"amount": 6}', seconds=40)
+        terminal.until("edited")
+        assert terminal.leave("qq") == 0
+        assert terminal.restored()
