@@ -151,7 +151,6 @@ def from_columns(values: Sequence[Any]) -> StoredRun:
 def row(run: StoredRun, now: int) -> RunRow:
     """The line of a list of runs."""
     status, reason = run.standing(now)
-    owner = run.owner(now)
     return RunRow(
         id=run.key,
         name=run.name,
@@ -161,9 +160,17 @@ def row(run: StoredRun, now: int) -> RunRow:
         steps=run.steps,
         started=moment(run.created),
         updated=moment(run.updated),
-        holder=None if owner is None else one_line(f"{owner.program.host}:{owner.program.pid}"),
+        holder=None if run.claim is None else holder(run.claim, now),
         parent=run.parent,
     )
+
+
+def holder(claim: Claim, now: int) -> str:
+    """Who drives a run, or who did last and has not been heard of since, and for how long."""
+    who = f"{claim.program.host}:{claim.program.pid}"
+    if claim.live(now):
+        return one_line(who)
+    return one_line(f"{who} silent for {(now - claim.renewed) // 1000} s")
 
 
 def store_path(place: str) -> str:

@@ -49,8 +49,9 @@ def _row(row: RunRow) -> str:
     link = f"  resumed from {row.resumed_from.run}" if row.resumed_from else ""
     link += f"  part of {row.parent.run}" if row.parent else ""
     steps = "?" if row.steps is None else row.steps
+    held = f"  held by {row.holder}" if row.holder else ""
     return one_line(
-        f"{row.id}  {row.kind}  {status}  {steps} steps  {row.started or ''}  {row.name or ''}{link}"
+        f"{row.id}  {row.kind}  {status}  {steps} steps  {row.started or ''}  {row.name or ''}{link}{held}"
     ).rstrip()
 
 

@@ -131,7 +131,7 @@ def test_a_claim_says_whether_a_run_is_driven(tmp_path: Path) -> None:
     runs = Runs(path, database, lambda: 1000)
     told = {row.id: (row.status, row.reason, row.holder) for row in runs.rows()}
     assert told["live"] == ("running", None, f"{program().host}:{os.getpid()}")
-    assert told["expired"] == ("interrupted", "lease_expired", None)
+    assert told["expired"] == ("interrupted", "lease_expired", "there:5 silent for 0 s")
     assert told["new"] == ("interrupted", "not_started", None)
     pending = {}
     for key in ("live", "expired"):
