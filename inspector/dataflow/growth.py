@@ -12,6 +12,7 @@ import msgspec
 
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Link, Node, Plan, Ports
+from inspector.dataflow.queues import OUTPUTS
 from inspector.model.run import Actor, Graph, Queue
 
 Part = TypeVar("Part", Queue, Actor)
@@ -74,7 +75,7 @@ def touched(run: NetworkRun, plan: Plan) -> Iterator[str]:
     state = run.state()
     old = {node.name: number for number, node in enumerate(run.plan.nodes)}
     edges = {edge_name(link) for link in run.plan.links}
-    actors, sizes = state.actors or (), run.sizes
+    actors, sizes = state.actors or (), run.queues.sizes
     for link in plan.links:
         name = plan.nodes[link.target].name if link.target is not None else ""
         if edge_name(link) in edges or name not in old:
@@ -100,9 +101,15 @@ def grown(run: NetworkRun, plan: Plan) -> NetworkRun:
     numbers = [node_at[node.name] for node in run.plan.nodes]
     links = [link_at[edge_name(link)] for link in run.plan.links]
     orders = {
-        str(numbers[int(number)]): {port: [links[queue] for queue in order] for port, order in ports.items()}
+        number if number == OUTPUTS else str(numbers[int(number)]): {
+            port: [links[queue] for queue in order] for port, order in ports.items()
+        }
         for number, ports in machine["orders"].items()
     }
+    for port, read in plan.outputs.items():
+        if len(read) > 1:
+            arrived = [queue for queue in read for _ in queues[queue].tokens or ()]
+            orders.setdefault(OUTPUTS, {}).setdefault(port, arrived)
     for number, node in enumerate(plan.nodes):  # a port that had one queue and has several now
         for port, read in node.reads.items():
             known = orders.setdefault(str(number), {}) if len(read) > 1 else {}

@@ -39,7 +39,7 @@ class NetworkRun:
         self.plan, self.values = plan, values or Values()
         self.seq = 0
         self.context: dict[str, Value] = {}
-        self._queues = Queues(plan)
+        self.queues = Queues(plan)
         self._states: list[dict[str, Value]] = [self._fresh(node) for node in plan.nodes]
         self._counts = [0] * len(plan.nodes)
         self._held: dict[int, Value] = {}
@@ -71,7 +71,7 @@ class NetworkRun:
         for port, tokens in kept.items():
             for token in tokens:
                 for queue in self.plan.inputs[port]:
-                    self._queues.put(queue, token)
+                    self.queues.put(queue, token)
         self._check(range(len(self.plan.nodes)))
         return kept
 
@@ -86,7 +86,6 @@ class NetworkRun:
         self._disable(firing.number)
         self._flying[firing.number] = firing
         self._count(firing.number, 1)
-        self._last = firing.number
 
     @property
     def flying(self) -> Sequence[Firing]:
@@ -106,11 +105,6 @@ class NetworkRun:
     def completed(self, number: int) -> int:
         """How many firings of a node are completed."""
         return self._counts[number]
-
-    @property
-    def sizes(self) -> list[int]:
-        """How many tokens each queue holds."""
-        return self._queues.sizes
 
     def commit(
         self,
@@ -205,7 +199,7 @@ class NetworkRun:
         summary: str,
     ) -> Committed:
         number, node = firing.number, firing.node
-        taken = {queue: self._queues.take(queue) for queue in firing.queues}
+        taken = {queue: self.queues.take(queue) for queue in firing.queues}
         put: dict[int, list[Value]] = {}
         for port, token in puts:
             for queue in node.writes.get(port, ()):
@@ -214,8 +208,9 @@ class NetworkRun:
         placed = sorted(put.items())
         for queue, tokens in placed:
             for token in tokens:
-                self._queues.put(queue, token)
+                self.queues.put(queue, token)
         self._counts[number] += 1
+        self._last = number
         self.context.update(context)
         self.seq += 1
         links = self.plan.links
@@ -294,7 +289,7 @@ class NetworkRun:
 
     def _firing(self, number: int) -> Firing | None:
         node = self.plan.nodes[number]
-        if self._queues.full(number):
+        if self.queues.full(number):
             return None
         if node.kind == "loop":
             return self._loop(number, node)
@@ -314,13 +309,13 @@ class NetworkRun:
     def _with_tokens(self, number: int, node: Node, act: Action | None, ports: Sequence[str]) -> Firing | None:
         queues = []
         for port in ports:
-            queue = self._queues.front(number, port)
+            queue = self.queues.front(number, port)
             if queue is None:
                 return None
             queues.append(queue)
         if act is not None and not ports and not self._goes_on(number, node, act):
             return None
-        tokens = {port: self._queues[queue][0] for port, queue in zip(ports, queues, strict=True)}
+        tokens = {port: self.queues[queue][0] for port, queue in zip(ports, queues, strict=True)}
         return Firing(number, node, act, tuple(queues), tokens, self._states[number], self._counts[number] + 1)
 
     def _goes_on(self, number: int, node: Node, act: Action) -> bool:
@@ -342,7 +337,7 @@ class NetworkRun:
         """The state after the last step; firings under way are pending."""
         return State(
             step=self.seq,
-            queues=tuple(shown.queue(link, self._queues[number]) for number, link in enumerate(self.plan.links)),
+            queues=tuple(shown.queue(link, self.queues[number]) for number, link in enumerate(self.plan.links)),
             actors=tuple(self._actor(number) for number in range(len(self.plan.nodes))),
             pending=tuple(shown.pending(self._held.values(), self.flying, self._firings.values(), self._doubted)),
             values=dict(self.context),
@@ -355,7 +350,7 @@ class NetworkRun:
     def machine(self) -> Value:
         """What the state alone does not hold: in which order tokens arrived at ports with several queues."""
         return {
-            "orders": self._queues.orders(),
+            "orders": self.queues.orders(),
             "last": self._last,
         }
 
@@ -369,7 +364,7 @@ class NetworkRun:
         if [(*a.scope, a.id) for a in actors] != [node.path for node in plan.nodes]:
             raise ValueError("the actors of the state are not those of the network")
         run.seq, run.context = state.step, dict(state.values or {})
-        run._queues.restore([queue.tokens or () for queue in queues], machine["orders"])
+        run.queues.restore([queue.tokens or () for queue in queues], machine["orders"])
         run._states = [dict(actor.state or {}) for actor in actors]
         run._counts = [actor.fire_count or 0 for actor in actors]
         run._last = machine["last"]
@@ -384,10 +379,10 @@ class NetworkRun:
         """Apply the change of a recorded step without its firing: what the journal says was taken and put."""
         for moved in change.moved:
             for _ in range(moved.taken):
-                self._queues.take(moved.index)
+                self.queues.take(moved.index)
         for moved in change.moved:
             for token in moved.put:
-                self._queues.put(moved.index, token)
+                self.queues.put(moved.index, token)
         for number, actor in change.acted.items():
             if actor.unfinished is None and self._held.pop(int(number), None) is not None:
                 self._count(int(number), -1)

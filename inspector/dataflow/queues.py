@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from inspector.dataflow.plan import Node, Plan
 from inspector.model.values import Value
 
+OUTPUTS = "outputs"
+"""What stands for the network itself among the orders of arrival, whose other names are numbers of nodes."""
+
 
 class Queues:
     """The queues of a plan, by number. A port that several queues lead to takes tokens in the order of arrival,
@@ -17,6 +20,9 @@ class Queues:
         self._orders: list[dict[str, deque[int]]] = [
             {port: deque() for port, queues in node.reads.items() if len(queues) > 1} for node in plan.nodes
         ]
+        self._arrived: dict[str, deque[int]] = {
+            port: deque() for port, queues in plan.outputs.items() if len(queues) > 1
+        }
         self._rooms = [_rooms(plan, node) for node in plan.nodes]
 
     def __getitem__(self, queue: int) -> deque[Value]:
@@ -54,21 +60,38 @@ class Queues:
 
     def orders(self) -> dict[str, dict[str, list[int]]]:
         """The orders of arrival, as data."""
-        return {
+        found = {
             str(number): {port: list(order) for port, order in orders.items()}
             for number, orders in enumerate(self._orders)
             if orders
         }
+        return found | (
+            {OUTPUTS: {port: list(order) for port, order in self._arrived.items()}} if self._arrived else {}
+        )
+
+    def outputs(self) -> dict[str, list[Value]]:
+        """The tokens at each output port of the network, in the order of arrival."""
+        return {port: self._output(port, queues) for port, queues in self.plan.outputs.items()}
+
+    def _output(self, port: str, queues: Sequence[int]) -> list[Value]:
+        if port not in self._arrived:
+            return [token for queue in queues for token in self._queues[queue]]
+        places = {queue: iter(self._queues[queue]) for queue in queues}
+        return [next(places[queue]) for queue in self._arrived[port]]
 
     def restore(self, tokens: Sequence[Sequence[Value]], orders: dict[str, dict[str, list[int]]]) -> None:
         """Take over the tokens of each queue, and the orders of arrival."""
         self._queues = [deque(found) for found in tokens]
         for number, ports in orders.items():
+            if number == OUTPUTS:
+                self._arrived = {port: deque(order) for port, order in ports.items()}
+                continue
             self._orders[int(number)] = {port: deque(order) for port, order in ports.items()}
 
     def _order(self, queue: int) -> deque[int] | None:
         link = self.plan.links[queue]
-        return None if link.target is None else self._orders[link.target].get(link.target_port)
+        orders = self._arrived if link.target is None else self._orders[link.target]
+        return orders.get(link.target_port)
 
 
 def _rooms(plan: Plan, node: Node) -> list[tuple[int, int]]:

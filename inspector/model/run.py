@@ -53,12 +53,14 @@ class RunLink(Record, frozen=True, kw_only=True):
 
 
 class RunError(Record, frozen=True, kw_only=True):
-    """Why a run failed, as far as the source says: `where` is the path of actors or nodes."""
+    """Why a run failed, as far as the source says: `where` is the path of actors or nodes, `frames` are the places in
+    the code, the innermost last."""
 
     message: str | None = None
     type: str | None = None
     step: int | None = None
     where: tuple[str, ...] | None = None
+    frames: tuple[str, ...] | None = None
 
 
 class Usage(Record, frozen=True, kw_only=True):

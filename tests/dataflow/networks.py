@@ -85,11 +85,7 @@ def run_on(
 
 def outputs(run: NetworkRun) -> dict[str, list[Any]]:
     """What the network's output ports hold."""
-    queues = run.state().queues or ()
-    return {
-        port: [run.values.decode(token) for number in numbers for token in queues[number].tokens or ()]
-        for port, numbers in run.plan.outputs.items()
-    }
+    return {port: [run.values.decode(token) for token in tokens] for port, tokens in run.queues.outputs().items()}
 
 
 def random_network(rng: random.Random, depth: int = 0) -> Network:

@@ -2,9 +2,12 @@
 
 import asyncio
 import contextlib
+import os
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import inspector
 from inspector.dataflow.actors import Actor
 from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Firing
@@ -29,6 +32,8 @@ from inspector.runner.preflight import Decided
 from inspector.runner.threads import Threads
 
 Observe = Callable[[dict[str, Any]], None]
+FRAMES = 10
+OURS = os.path.dirname(inspector.__file__) + os.sep
 Puts = Sequence[tuple[str, Value]]
 
 
@@ -269,7 +274,7 @@ class Driven:
     def _result(self, ended: Effect | None, left: list[str], trace: str | None) -> NetworkResult:
         failures = self.machine.failures
         status, reason = self._ending(ended, left)
-        outputs = self._outputs()
+        outputs = self.run.queues.outputs()
         for failure in failures:  # so that the last state shows what did not get done as still to be done
             self.run.reopen(failure.firing.number)
             self.run.unhold(failure.firing.number)
@@ -308,13 +313,6 @@ class Driven:
             return "suspended", str(next((call["note"] for call in agents.calls(self.run)), "tools"))
         return "completed", None
 
-    def _outputs(self) -> dict[str, list[Value]]:
-        queues = self.run.state().queues or ()
-        return {
-            port: [token for number in numbers for token in queues[number].tokens or ()]
-            for port, numbers in self.run.plan.outputs.items()
-        }
-
 
 def _repeatable(firing: Firing) -> bool:
     actor = firing.node.actor
@@ -339,4 +337,11 @@ def _described(firing: Firing, error: Exception) -> RunError:
         timeout = firing.node.actor.timeout if firing.node.actor else None
         return RunError(type="TimeoutError", message=f"no end after {timeout} s", where=firing.node.path)
     kind = type(error).__qualname__ if not isinstance(error, Unsavable) else "Unsavable"
-    return RunError(type=kind, message=clean(str(error)), where=firing.node.path)
+    return RunError(type=kind, message=clean(str(error)), where=firing.node.path, frames=_frames(error))
+
+
+def _frames(error: Exception) -> tuple[str, ...]:
+    """Where in the user's code an error comes from."""
+    found = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in found if not frame.filename.startswith(OURS)]
+    return tuple(clean(f"{frame.filename}:{frame.lineno} in {frame.name}") for frame in theirs[-FRAMES:])

@@ -90,7 +90,7 @@ class NetworkRecorder:
             return
         self.write(StepRecord(step=done.step, change=done.change))
         if self.steps >= self._next:
-            self._next = self.steps + max(STEPS_BETWEEN, sum(self.run.sizes))
+            self._next = self.steps + max(STEPS_BETWEEN, sum(self.run.queues.sizes))
             self.checkpoint(None)
 
     def scratch(self, values: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ def leftovers(run: NetworkRun) -> list[Leftover]:
 
 
 def _leftovers(run: NetworkRun) -> Iterator[Leftover]:
-    sizes = run.sizes
+    sizes = run.queues.sizes
     for link, size in zip(run.plan.links, sizes, strict=True):
         if not size or link.target is None:
             continue

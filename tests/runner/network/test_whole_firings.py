@@ -1,0 +1,246 @@
+"""What must not be lost, doubled or half done: whole firings, whatever fails, with any number of workers."""
+
+import dataclasses
+import functools
+import random
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector import Hook, Network, actor, emit
+from inspector.dataflow import network as dataflow
+from inspector.dataflow.actors import Actor
+from inspector.errors import UsageError
+from inspector.formats import open_path
+from inspector.runner.claims import Claims
+from inspector.runner.errors import ResumeRefused
+from tests.dataflow.networks import double, is_even, random_network
+
+FAILS: set[str] = set()
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FAILS.clear()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+class Counting(Hook):
+    """How many firings of each node ended well."""
+
+    def __init__(self) -> None:
+        self.done: Counter[str] = Counter()
+
+    def on_firing_result(self, event: Any) -> None:
+        if event.error is None:
+            self.done[event.node] += 1
+
+
+def breakable(net: dataflow.Network, rng: random.Random, often: list[float]) -> None:
+    """Have the functions of a network fail as often as `often` says now."""
+    for name, body in net.nodes.items():
+        if isinstance(body, dataflow.Network):
+            breakable(body, rng, often)
+        elif isinstance(body, dataflow.Loop):
+            breakable(body.body, rng, often)
+        elif isinstance(body, dataflow.When):
+            for branch in body.branches.values():
+                breakable(branch, rng, often)
+        elif isinstance(body, Actor) and body.function is not None:
+            net.nodes[name] = dataclasses.replace(body, function=_breaking(body.function, rng, often))
+
+
+def _breaking(function: Any, rng: random.Random, often: list[float]) -> Any:
+    @functools.wraps(function)
+    def body(**tokens: Any) -> Any:
+        made = function(**tokens)
+        if rng.random() < often[0]:
+            raise OSError("at random")
+        return made
+
+    return body
+
+
+def runnable(built: dataflow.Network, *hooks: Hook) -> Network:
+    net = Network(built.name, hooks=hooks)
+    net.inputs, net.outputs, net.connections, net.nodes = built.inputs, built.outputs, built.connections, built.nodes
+    return net
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_a_run_that_fails_again_and_again_does_each_firing_once(seed: int, workers: int) -> None:
+    rng, often = random.Random(seed), [0.0]
+    counting, again = Counting(), Counting()
+    clean = runnable(random_network(random.Random(seed)), counting).run_sync({"number": [3, 6, 5]})
+    built = random_network(random.Random(seed))
+    breakable(built, rng, often)
+    net = runnable(built, again)
+    with tempfile.TemporaryDirectory() as folder:
+        often[0] = 0.2
+        path = f"{folder}/0.jsonl"
+        result = net.run_sync({"number": [3, 6, 5]}, workers=workers, trace=path)
+        for leg in range(1, 200):
+            if result.status != "failed":
+                break
+            often[0] *= 0.95
+            source, path = path, f"{folder}/{leg}.jsonl"
+            result = net.resume(source).claims(Claims(folder)).workers(workers).run_sync(trace=path)
+    assert result.status == "completed"
+    assert again.done == counting.done
+    if workers == 1:  # with more, what a sum is in between depends on which firing ends first
+        assert result.outputs == clean.outputs
+    assert {port: len(tokens) for port, tokens in result.outputs.items()} == {
+        port: len(tokens) for port, tokens in clean.outputs.items()
+    }
+
+
+def chain(*bodies: Any) -> Network:
+    net = Network("chain")
+    port = net.input("x")
+    for body in bodies:
+        node = net.add(body)
+        net.connect(port, node[node._inputs[0]])
+        port = node[node._outputs[0]]
+    net.connect(port, net.output("y"))
+    return net
+
+
+@actor
+class Several:
+    """Puts three tokens; fails behind the second."""
+
+    given: int = 0
+
+    def fire(self, number: int, context: Any) -> Any:
+        for part in range(3):
+            self.given += 1
+            context.append("parts", part)
+            yield emit(out=number * 10 + part)
+            if part == 1 and "several" in FAILS:
+                raise ValueError("in the middle")
+
+
+async def test_a_firing_that_fails_behind_a_put_has_put_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    FAILS.add("several")
+    failed = await chain(Several(), double).run({"x": [1]}, trace=path)
+    assert (failed.status, failed.steps) == ("failed", 0)
+    run = open_path(path).open()
+    list(run.index())
+    state = run.state(0)
+    assert state is not None
+    assert [[*(queue.tokens or ())] for queue in state.queues or ()] == [[1], [], []]
+    assert ((state.actors or ())[0].state, state.values) == ({"given": 0}, {})
+    assert (run.run().error or failed.error).frames[-1].endswith("in fire")  # type: ignore[index, union-attr]
+    FAILS.clear()
+    assert (await chain(Several(), double).resume(path).run()).outputs == {"y": [20, 22, 24]}
+
+
+async def test_the_same_ports_connected_twice_are_two_queues(tmp_path: Path) -> None:
+    net = Network("twice")
+    one, two = net.add(double), net.add(double)
+    net.connect(net.input("x"), one.number)
+    net.connect(one.out, two.number)
+    net.connect(one.out, two.number)
+    net.connect(two.out, net.output("y"))
+    path = str(tmp_path / "t")
+    clean = await net.run({"x": [1, 2]}, trace=path)
+    assert clean.outputs == {"y": [4, 4, 8, 8]}
+    for step in range(clean.steps + 1):
+        assert (await net.resume(path, step=step).run()).outputs == clean.outputs
+
+
+async def test_a_condition_in_a_loop_takes_one_branch() -> None:
+    taken: list[str] = []
+
+    def branch(name: str) -> Any:
+        @actor
+        def body(number: int) -> int:
+            taken.append(f"{name} {number}")
+            return number
+
+        return body
+
+    inner, net = Network("inner"), Network("outer")
+    when = inner.when(is_even, branch("even"), branch("odd"))
+    inner.connect(inner.input("x"), when.value)
+    inner.connect(when.out, inner.output("y"))
+    loop = net.loop(inner)
+    net.connect(net.input("xs"), loop["items"])
+    net.connect(loop.y, net.output("y"))
+    result = await net.run({"xs": [[1, 2, 3]]})
+    assert taken == ["odd 1", "even 2", "odd 3"]
+    assert result.outputs == {"y": [1, 2, 3]}
+
+
+async def test_odd_tokens_pass_or_fail_with_a_record(tmp_path: Path) -> None:
+    @actor
+    def odd(number: int) -> Any:
+        ring: list[Any] = []
+        ring.append(ring)
+        return {(1, 2): number} if number else ring
+
+    path = str(tmp_path / "t")
+    failed = await chain(odd).run({"x": [1, 0, 2]}, trace=path)
+    assert failed.outputs == {"y": [{(1, 2): 1}]}
+    assert failed.error is not None
+    assert failed.error.type == "Unsavable"
+    assert "contains itself" in (failed.error.message or "")
+    run = open_path(path).open()
+    list(run.index())
+    assert (run.run().status, run.resume().possible, len(run)) == ("failed", True, 1)
+
+
+async def test_a_dict_is_one_token() -> None:
+    @actor
+    def page(number: int) -> Any:
+        return {"number": number, "out": 3}
+
+    assert (await chain(page).run({"x": [1]})).outputs == {"y": [{"number": 1, "out": 3}]}
+
+
+async def test_a_new_run_needs_an_id_of_its_own(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    await chain(double).run({"x": [1]}, trace=path, id="mine")
+    with pytest.raises(UsageError, match="needs one of its own"):
+        await chain(double).resume(path, step=0).id("mine").run(trace=str(tmp_path / "u"))
+    with pytest.raises(UsageError, match="exists already"):
+        await chain(double).resume(path, step=0).run(trace=path)
+
+
+@dataclasses.dataclass
+class Parcel:
+    weight: int
+
+
+async def test_a_token_class_that_is_gone_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[int] = []
+
+    @actor
+    def pack(number: int) -> Parcel:
+        ran.append(number)
+        return Parcel(number)
+
+    @actor
+    def weigh(parcel: Parcel) -> int:
+        if "weigh" in FAILS:
+            raise ValueError
+        return parcel.weight
+
+    path = str(tmp_path / "t")
+    FAILS.add("weigh")
+    await chain(pack, weigh).run({"x": [1, 2]}, trace=path)
+    FAILS.clear()
+    before = list(ran)
+    monkeypatch.delitem(globals(), "Parcel")
+    with pytest.raises(ResumeRefused, match=r"pack\.out-->weigh\.parcel: .*test_whole_firings:Parcel") as caught:
+        await chain(pack, weigh).resume(path).run()
+    assert (caught.value.code, ran) == ("value_unreadable", before)
