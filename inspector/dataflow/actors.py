@@ -55,7 +55,8 @@ class Actor:
     """What a node of a network does. `kind`, `class_name` (`module:Qualname`), ports, actions in the order in
     which they are tried; `parameters` and `state` are the values of the instance's fields, the latter copied
     for each run; `hints` and `gives` the annotated types of input and output ports; `bodies` the functions whose
-    source counts as the body; `factory` is the class of the object whose methods run (None: a plain function)."""
+    source counts as the body, of a class all of its methods and guards; `factory` is the class of the object whose
+    methods run (None: a plain function)."""
 
     kind: ActorKind
     class_name: str
@@ -244,12 +245,19 @@ def _class_actor(body: type, outputs: tuple[str, ...], idempotency: Idempotency,
         state={name: _default(body, name) for name in own if _has_default(body, name)},
         hints=hints,
         gives=_gives(outputs, [methods[name] for name in names]),
-        bodies=(*(methods[name] for name in names), *guards),
+        bodies=(*_written(methods.values()), *guards),
         idempotency=idempotency,
         timeout=timeout,
         default_name=_snake(body.__name__),
         factory=body,
     )
+
+
+def _written(methods: Iterable[Any]) -> Iterator[Callable[..., Any]]:
+    """Those methods that somebody wrote; a dataclass has others, and its `__repr__` is not told from one's own."""
+    for method in methods:
+        if inspect.isfunction(method) and method.__name__ != "__repr__" and method.__code__.co_filename != "<string>":
+            yield method
 
 
 def _has_default(body: type, name: str) -> bool:

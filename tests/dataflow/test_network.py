@@ -1,6 +1,7 @@
 import pytest
 
 from inspector.dataflow.actors import action, actor, actor_of, emit
+from inspector.dataflow.definition import body_digest
 from inspector.dataflow.network import Network
 from inspector.dataflow.plan import flatten
 from inspector.errors import UsageError
@@ -19,6 +20,32 @@ def test_fields_are_parameters_or_state() -> None:
     assert found is not None
     assert (dict(found.parameters), dict(found.state)) == ({"start": 5}, {"total": 0})
     assert (found.inputs, found.default_name) == (("number",), "sum")
+
+
+def test_all_of_a_class_counts_as_its_body() -> None:
+    @actor
+    class One:
+        def fire(self, x: int) -> int:
+            return self.helper(x)
+
+        def helper(self, x: int) -> int:
+            return x + 1
+
+    first = One
+
+    @actor
+    class One:  # type: ignore[no-redef]
+        def fire(self, x: int) -> int:
+            return self.helper(x)
+
+        def helper(self, x: int) -> int:
+            return x + 2
+
+    one, other = actor_of(first()), actor_of(One())
+    assert one is not None
+    assert other is not None
+    assert body_digest(one.bodies) is not None
+    assert body_digest(one.bodies) != body_digest(other.bodies)
 
 
 def test_several_actions_share_the_ports() -> None:

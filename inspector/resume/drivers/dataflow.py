@@ -98,7 +98,10 @@ def plan(job: Job) -> Plan:
             *(_planned(agent.name, work) for agent in waits for work in agent.found.runs),
             *(Planned(name=agent.name, kind="firing", note="begins anew") for agent in waits if agent.anew),
         ),
-        runs_again=(*_again(saved), *(_planned(agent.name, work) for agent in waits for work in agent.found.again)),
+        runs_again=(
+            *_again(saved, flat),
+            *(_planned(agent.name, work) for agent in waits for work in agent.found.again),
+        ),
         needs=(
             *_needs(saved, run),
             *(
@@ -181,9 +184,11 @@ def _replays(run: NetworkRun) -> Iterator[Planned]:
         yield Planned(name=name, kind="firing", note=f"{count} completed, taken over")
 
 
-def _again(saved: SavedNetwork) -> Iterator[Planned]:
+def _again(saved: SavedNetwork, flat: NetworkPlan) -> Iterator[Planned]:
+    harmless = {node.name for node in flat.nodes if node.actor is not None and node.actor.idempotency == "supported"}
     for name, count in Counter(happened.name for happened in saved.later).most_common(NAMED):
-        yield Planned(name=name, kind="firing", note=f"{count} completed behind the step")
+        declared = ", declared harmless to run again" if name in harmless else ""
+        yield Planned(name=name, kind="firing", note=f"{count} completed behind the step{declared}")
 
 
 def _needs(saved: SavedNetwork, run: NetworkRun) -> Iterator[Need]:

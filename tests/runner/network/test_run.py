@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector import Network, actor
+from inspector import Network, action, actor
 from inspector.dataflow.codec import Unsavable
 from inspector.errors import UsageError
 from inspector.formats import open_path
@@ -192,6 +192,27 @@ async def test_leftovers_are_told(tmp_path: Path) -> None:
     net.connect(join.out, net.output("y"))
     result = await net.run({"a": [1, 2], "b": [3]})
     assert [(left.queue, left.count, left.kind) for left in result.leftovers] == [("in.a-->add.left", 1, "starved")]
+
+
+async def test_deadlock_and_refusal_are_told() -> None:
+    @actor
+    class Picky:
+        @action(guard=lambda self, number: number > 5)
+        def fire(self, number: int) -> int:
+            return number
+
+    net = Network("stuck")
+    one, two, picky = net.add(double, name="one"), net.add(double, name="two"), net.add(Picky())
+    net.connect(net.input("x"), one.number)
+    net.connect(one.out, two.number, capacity=1)
+    net.connect(two.out, picky.number, capacity=1)
+    net.connect(picky.out, net.output("y"))
+    result = await net.run({"x": [1, 1, 1]})
+    assert [(left.node, left.count, left.kind) for left in result.leftovers] == [
+        ("one", 1, "deadlock"),
+        ("two", 1, "deadlock"),
+        ("picky", 1, "refused"),
+    ]
 
 
 async def test_a_stop_waits_for_what_is_under_way(tmp_path: Path) -> None:
