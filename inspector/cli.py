@@ -212,6 +212,10 @@ def resume(
         Calls, typer.Option("--arguments", metavar="CALL=JSON", help="Run a call with these arguments.")
     ] = None,
     accept: Annotated[Calls, typer.Option("--accept", metavar="WARNING", help="Go on in spite of a warning.")] = None,
+    why: Annotated[Calls, typer.Option("--why", metavar="CALL=REASON", help="Why a call was decided about so.")] = None,
+    over: Annotated[
+        str | None, typer.Option("--take-over", metavar="REASON", help="Take the run from whoever drives it.")
+    ] = None,
     trace: Trace = None,
     plan: Annotated[str | None, typer.Option("--plan", metavar="TOKEN", help="Only if the plan is still this.")] = None,
     max_turns: Annotated[int | None, typer.Option("--max-turns", metavar="N", help="Another limit of turns.")] = None,
@@ -228,6 +232,8 @@ def resume(
         "reconcile": reconcile or (),
         "arguments": arguments or (),
         "accept": accept or (),
+        "why": why or (),
+        "take_over": () if over is None else (over,),
     }
     code = resume_command(
         path,

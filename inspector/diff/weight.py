@@ -14,9 +14,8 @@ from inspector.model.run import Pending, Record
 from inspector.model.values import Value
 
 Weight = Literal["breaking", "accept", "harmless"]
-Section = Literal["Tools", "Graph", "Hooks", "State"]
+Section = Literal["Tools", "Graph", "Hooks", "Settings", "State"]
 Sign = Literal["+", "-", "~"]
-SECTIONS: tuple[Section, ...] = ("Tools", "Graph", "Hooks", "State")
 OPEN = ("waiting", "ready", "in_flight", "ambiguous", "approved", "denied")
 """Statuses of pending work that may still come to run."""
 
@@ -44,6 +43,7 @@ def weigh(left: Side, diff: Diff, found: Mapping[str, Weight] | None = None) -> 
         *_tools(diff, open_calls, found),
         *_graph(diff),
         *_hooks(diff),
+        *_settings(diff),
         *(_state(change) for change in diff.state),
     )
 
@@ -121,6 +121,18 @@ def _hooks(diff: Diff) -> Iterator[Weighed]:
     yield from _listed("Hooks", "+", "", diff.hooks.added, "harmless", "it acts from here on")
     if diff.hooks.reordered:
         yield Weighed(section="Hooks", sign="~", subject="the order", why="an earlier one may end the chain")
+
+
+def _settings(diff: Diff) -> Iterator[Weighed]:
+    for change in diff.settings:
+        yield Weighed(
+            section="Settings",
+            sign="~",
+            subject=change.path,
+            left=change.left,
+            right=change.right,
+            why="the run goes on with the new one",
+        )
 
 
 def _listed(

@@ -15,6 +15,7 @@ from inspector.model.values import preview, to_json
 from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
 from inspector.resume.apps import load
 from inspector.resume.plan import Ended, read_decisions
+from inspector.resume.sentences import sentence
 
 WIDTH = 160
 EXITS = {"completed": 0, "suspended": 4}
@@ -120,8 +121,16 @@ def report(plan: Plan) -> Iterator[str]:
     for warning in plan.warnings:
         accept = f"  (--accept {warning.code})" if warning.accept else ""
         yield one_line(f"  warning    {warning.code}  {warning.subject}: {warning.detail}{accept}")
+        yield from _explained(warning.code)
     for refusal in plan.refusals:
         yield one_line(f"  refused    {refusal.code}  {refusal.subject}: {refusal.detail}")
+        yield from _explained(refusal.code)
+
+
+def _explained(code: str) -> Iterator[str]:
+    text = sentence(code)
+    if text is not None:
+        yield f"             {text}"
 
 
 def _text(event: dict[str, Any]) -> str:

@@ -145,11 +145,11 @@ def split(option: str, text: str, known: Iterable[str]) -> tuple[str, str | None
 
 def read_decisions(options: Mapping[str, Iterable[str]], known: Iterable[str]) -> Decisions:
     """The decisions of the command line: texts by option name (`approve`, `deny`, `answer`, `reconcile`,
-    `arguments`, `accept`). Raises UsageError."""
+    `arguments`, `accept`, `why`, `take_over`). Raises UsageError."""
     ids = list(known)
     parts = {
         name: [split(f"--{name}", text, ids) for text in options.get(name, ())]
-        for name in ("approve", "deny", "answer", "reconcile", "arguments")
+        for name in ("approve", "deny", "answer", "reconcile", "arguments", "why")
     }
     if both := {call for call, _ in parts["approve"]} & {call for call, _ in parts["deny"]}:
         raise UsageError("--approve", f"{', '.join(sorted(both))} is approved and denied at once")
@@ -160,6 +160,8 @@ def read_decisions(options: Mapping[str, Iterable[str]], known: Iterable[str]) -
         arguments={call: _json("--arguments", text) for call, text in parts["arguments"]},
         reconcile={call: _reconciliation(text) for call, text in parts["reconcile"]},
         accept=frozenset(options.get("accept", ())),
+        why={call: text for call, text in parts["why"] if text},
+        take_over=next(iter(options.get("take_over", ())), None),
     )
 
 

@@ -175,6 +175,7 @@ class Desk:
         if not live.resumption.steering.stopping:
             live.stop()
             if self.run is not None:
+                self.run.update_live()
                 self.run.tell("stopping at the next boundary; a second Ctrl-C does not wait for it", "waiting")
         else:
             self._give_up(live)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from inspector.resume import Plan
     from inspector.tui.reports import Compared
 
-SECTIONS = ("Tools", "Graph", "Hooks", "State")
-PARTS = {"Tools": ("tools",), "Graph": ("graph",), "Hooks": ("hooks",), "State": ()}
+SECTIONS = ("Tools", "Graph", "Hooks", "Settings", "State")
+PARTS = {"Tools": ("tools",), "Graph": ("graph",), "Hooks": ("hooks",), "Settings": (), "State": ()}
 WEIGHTS = {"breaking": ("x", "failed"), "accept": ("!", "waiting"), "harmless": (" ", "dim")}
 SIGNS = {"+": "added", "-": "removed", "~": "changed"}
 SIDE = 60
@@ -42,7 +42,7 @@ def lines(compared: Compared, plan: Plan | None) -> list[Line]:
         items = [item for item in compared.weighed if item.section == section]
         compares = section != "State" or compared.what != "code"
         unknown = any(part in compared.diff.unknown for part in PARTS[section])
-        if not compares:
+        if not compares or (section == "Settings" and not items):
             continue
         words = "cannot be compared" if unknown and not items else counted(len(items), "difference")
         found.append(Line((Span(section, "heading"), Span(f"  {words if items or unknown else 'the same'}", "dim"))))

@@ -116,7 +116,7 @@ class RunResume(RunActions):
         if live is None or live.resumption is not event.resumption:
             return
         live.take(event.told)
-        self._update_live()
+        self.update_live()
         if live.run is not None and page is not None and self.desk is not None:
             page.dismiss(None)
             self._show(live, live.trace)
@@ -137,7 +137,7 @@ class RunResume(RunActions):
         live.resumption.close()
         if self.desk is not None:
             self.desk.over(live)
-            self._update_live()
+            self.update_live()
 
     def _show(self, live: Live, trace: str | None) -> None:
         """Show a run as it is driven: a new one in its own trace, one of a store where it is already open."""
@@ -164,7 +164,8 @@ class RunResume(RunActions):
         if isinstance(screen, OutputPage):
             screen.grown()
 
-    def _update_live(self) -> None:
+    def update_live(self) -> None:
+        """Show how the run goes that is driven here."""
         for screen in self.app.screen_stack:
             if isinstance(screen, RunResume) and screen.is_mounted:
                 for bar in screen.query(LiveBar):
@@ -174,12 +175,12 @@ class RunResume(RunActions):
         if self.driven is not None:
             steering = self.driven.resumption.steering
             (steering.go if steering.paused else steering.pause)()
-            self._update_live()
+            self.update_live()
 
     def action_one_step(self) -> None:
         if self.driven is not None:
             self.driven.resumption.steering.step()
-            self._update_live()
+            self.update_live()
 
     def action_break_at(self) -> None:
         """Ask where a run shall be held; what is said again is taken back."""
@@ -221,7 +222,7 @@ class RunResume(RunActions):
         if live is not None and self.shows is live:
             live.detaching = True
             live.stop()
-            self._update_live()
+            self.update_live()
             self.tell("at the next boundary, a process of its own goes on with the run", "waiting")
 
     def action_output(self) -> None:

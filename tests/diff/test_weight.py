@@ -65,6 +65,12 @@ def test_a_hook_that_is_gone_breaks_and_a_new_one_does_not() -> None:
     assert weights(left, code(hooks=(hook("Log"),))) == {"tool_call: Gate": "breaking"}
 
 
+def test_settings_are_harmless() -> None:
+    left = Side(definition=Definition(settings={"temperature": 0.1}))
+    found = weigh(left, compare(left, Side(definition=Definition(settings={"temperature": 0.9}))))
+    assert [(item.section, item.subject, item.weight) for item in found] == [("Settings", "temperature", "harmless")]
+
+
 def test_two_states_have_no_weight() -> None:
     left = Side(definition=Definition(), state=State(step=1, values={"a": 1, "b": 1}))
     right = Side(definition=Definition(), state=State(step=2, values={"a": 2, "c": 1}))
