@@ -9,6 +9,7 @@ import platformdirs
 from inspector.errors import UsageError
 from inspector.exits import complain
 from inspector.formats import open_path
+from inspector.model.large import folder
 from inspector.model.run import Problem, RunRow, RunStatus
 from inspector.model.text import one_line
 from inspector.model.values import to_json
@@ -50,6 +51,8 @@ def import_command(path: str, store: str | None, key: str | None) -> None:
             lines = file.read().splitlines(keepends=True)
     except OSError as error:
         raise UsageError(path, error.strerror or "cannot be read") from error
+    if os.path.isdir(folder(path)):
+        raise UsageError(path, f"has large values in {os.path.basename(folder(path))}: a store cannot take those in")
     into = open_store(store)
     try:
         run = into.import_([line for line in lines if line.strip()], key)

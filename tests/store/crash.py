@@ -5,7 +5,8 @@
 The run makes two model calls and calls three tools, remembers a conversation and tells a sink of its events. For each
 write (every EVERY-th), a child is forked from a process that has done nothing yet, and killed just before it or just
 behind it. Then a fresh child has the run go on, as an operator would who looks what was done, and a line of JSON says
-what came of it.
+what came of it. Behind that, runs that were killed in the middle are killed once more, at each write of the process
+that had them go on.
 """
 
 import asyncio
@@ -113,9 +114,9 @@ async def first(folder: str, at: int, behind: bool) -> None:
     print(json.dumps({"writes": backend.count}))
 
 
-async def rest(folder: str) -> dict[str, Any]:
-    """The processes after it, until the run is over."""
-    store, _ = opened(folder)
+async def rest(folder: str, at: int = -1, behind: bool = False) -> dict[str, Any]:
+    """The processes after it, until the run is over; deadly too, where that is asked for."""
+    store, _ = opened(folder, at, behind)
     processes = 0
     while True:
         processes += 1
@@ -173,12 +174,37 @@ def _first(*given: Any) -> None:
     asyncio.run(first(*given))
 
 
-def _rest(folder: str) -> None:
-    print(json.dumps(asyncio.run(rest(folder))))
+def _rest(*given: Any) -> None:
+    print(json.dumps(asyncio.run(rest(*given))))
 
 
 def main(folder: str, every: int) -> None:
-    """Every place, one after another, until a child lives through."""
+    """Every place of the first process, and of a second one behind each kind of end of the first."""
+    writes = once(folder, every)
+    for place in range(writes // 3, writes, max(writes // 3, 1)):
+        twice(folder, place, every)
+
+
+def twice(folder: str, place: int, every: int) -> None:
+    """The first process is killed at one place, and the second one at every place, until one lives through."""
+    at = 0
+    while True:
+        for behind in (False, True):
+            inner = os.path.join(folder, f"{place}-{at}-{behind}")
+            os.makedirs(inner)
+            forked(partial(_first, inner, place, True))
+            status, text = forked(partial(_rest, inner, at, behind))
+            if status == 0:
+                return
+            assert os.WTERMSIG(status) == signal.SIGKILL, (place, at, status)
+            status, text = forked(partial(_rest, inner))
+            assert status == 0, f"the resume after kills at {place} and {at} (behind {behind}) ended with {status}"
+            print(json.dumps({"at": at, "behind": behind, "second": place, **json.loads(text)}), flush=True)
+        at += every
+
+
+def once(folder: str, every: int) -> int:
+    """Every place, one after another, until a child lives through; how many writes that made."""
     at = 0
     while True:
         for behind in (False, True):
@@ -187,8 +213,8 @@ def main(folder: str, every: int) -> None:
             status, text = forked(partial(_first, inner, at, behind))
             if status == 0:
                 _, told = forked(partial(_rest, inner))
-                print(json.dumps({"clean": json.loads(told), **json.loads(text)}))
-                return
+                print(json.dumps({"clean": json.loads(told), **json.loads(text)}), flush=True)
+                return int(json.loads(text)["writes"])
             assert os.WTERMSIG(status) == signal.SIGKILL, (at, status)
             status, text = forked(partial(_rest, inner))
             assert status == 0, f"the resume after a kill at write {at} (behind {behind}) ended with {status}"
