@@ -1,9 +1,9 @@
 """A run whose steps are lines of a file that may be very large: the base of readers of JSON lines.
 
-The index holds eight bytes a step: where its line begins. A line is decoded when its step is shown. Files
-up to CHECKED bytes are checked while they are indexed, so that every damaged line is known at once; in
-larger ones, damage that does not show at a line's ends is met when the line is, and the line stops being a
-step then.
+The index holds where the line of each step begins: four bytes a step, eight in files over 4 GiB. A line is
+decoded when its step is shown. Files up to CHECKED bytes are checked while they are indexed, so that every
+damaged line is known at once; in larger ones, damage that does not show at a line's ends is met when the line
+is, and the line stops being a step then.
 """
 
 from array import array
@@ -16,6 +16,9 @@ from inspector.formats.lines import line_at, line_end
 from inspector.formats.search import NOWHERE, Search, needles
 from inspector.model.run import RawRecord, Step
 
+NARROW = 1 << 32
+"""Bytes of a file whose offsets fit in four bytes."""
+
 
 class LineRun(LineFile):
     """The part of a RunSource that is about lines. A format supplies `take`, which adds to `starts` where the
@@ -23,7 +26,12 @@ class LineRun(LineFile):
 
     def reset(self, head: bytes = b"") -> None:
         super().reset(head)
-        self.starts = array("Q")
+        self.starts = array("I")
+
+    def index(self) -> Iterator[tuple[int, int]]:
+        if self.file.size >= NARROW and self.starts.typecode == "I":
+            self.starts = array("Q", self.starts)
+        yield from super().index()
 
     def rewind(self, offset: int) -> None:
         super().rewind(offset)

@@ -1,10 +1,11 @@
 import json
+from array import array
 from pathlib import Path
 
 import pytest
 
 from inspector.errors import UnreadableError
-from inspector.formats import linefile, open_path
+from inspector.formats import jsonlines, linefile, open_path
 from inspector.formats.readers.records import RecordsRun
 from tests.fuzz import fuzz
 
@@ -78,6 +79,20 @@ def test_what_is_no_json_lines(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     with pytest.raises(UnreadableError, match="no JSON lines"):
         open_path(str(path), "records")
+
+
+def test_a_file_that_grows_past_four_gibibytes_keeps_its_places(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 256**array("I").itemsize - 1 == jsonlines.NARROW - 1
+    monkeypatch.setattr(jsonlines, "NARROW", len(DATA) + 1)
+    run = opened(path, DATA)
+    assert run.starts.typecode == "I"
+    with path.open("ab") as file:
+        file.write(DATA)
+    assert run.refresh()
+    assert run.starts.typecode == "Q"
+    raw = run.raw(2 * len(LINES) - 2)
+    assert raw is not None
+    assert raw.text == '{"n": 4}'
 
 
 def test_find_and_raw(path: Path) -> None:
