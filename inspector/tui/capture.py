@@ -52,32 +52,56 @@ class Output:
         self.count += 1
 
 
+class _Shared:
+    """The one capture of the process: who is in it, and how it ends."""
+
+    lock = threading.Lock()
+    count = 0
+    end: Callable[[], None] = staticmethod(lambda: None)
+
+
 @contextlib.contextmanager
 def capturing(output: Output) -> Iterator[None]:
-    """Meanwhile what is printed in this process, or by its children, goes to `output`. Not to be nested."""
+    """Meanwhile what is printed in this process, or by its children, goes to `output`; while somebody else's
+    captures, to that one's. Ends with the last who is in it."""
+    with _Shared.lock:
+        if not _Shared.count:
+            _Shared.end = _begin(output)
+        _Shared.count += 1
+    try:
+        yield
+    finally:
+        with _Shared.lock:
+            _Shared.count -= 1
+            if not _Shared.count:
+                _Shared.end()
+
+
+def _begin(output: Output) -> Callable[[], None]:
     read, write = os.pipe()
     kept = {number: os.dup(number) for number in (1, 2)}
     reader = threading.Thread(target=_read, args=(read, output), name="output", daemon=True)
     reader.start()
-    with os.fdopen(write, "w", buffering=1, encoding="utf-8", errors="backslashreplace") as stream:
-        for number in kept:
-            os.dup2(write, number)
-        before = sys.stdout, sys.stderr
-        sys.stdout = sys.stderr = stream
-        try:
-            yield
-        finally:
-            if sys.stdout is stream:
-                sys.stdout = before[0]
-            if sys.stderr is stream:
-                sys.stderr = before[1]
-            for number, saved in kept.items():
-                os.dup2(saved, number)
-                os.close(saved)
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
-    # A child that still runs keeps its end of the pipe: what it prints later is read as long as it does.
-    reader.join(0.2)
+    stream = os.fdopen(write, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    for number in kept:
+        os.dup2(write, number)
+    before = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = stream
+
+    def end() -> None:
+        if sys.stdout is stream:
+            sys.stdout = before[0]
+        if sys.stderr is stream:
+            sys.stderr = before[1]
+        for number, saved in kept.items():
+            os.dup2(saved, number)
+            os.close(saved)
+        with contextlib.suppress(OSError, ValueError):
+            stream.close()
+        # A child that still runs keeps its end of the pipe: what it prints later is read as long as it does.
+        reader.join(0.2)
+
+    return end
 
 
 def _read(read: int, output: Output) -> None:

@@ -45,10 +45,15 @@ class DiffPage(Page):
         """Show a difference."""
         self.compared = compared
         self.footer.key_pressed()
-        self.query_one("#header", Bar).set(plain(f" {compared.left} → {compared.right}", "title"))
-        self.query_one("#heading", Bar).set(plain(f" {difflines.summary(compared)}", "heading"))
+        self._tell("header", plain(f" {compared.left} → {compared.right}", "title"))
+        self._tell("heading", plain(f" {difflines.summary(compared)}", "heading"))
         found = difflines.lines(compared, plan if compared.what == "code" else None)
         self.rows.show(found, 0)
+
+    def _tell(self, bar: str, line: Line) -> None:
+        # Nothing is there any more when the page is being left.
+        for found in self.query(f"#{bar}").results(Bar):
+            found.set(line)
 
     def failed(self, text: str) -> None:
         """Say why there is no difference to show."""

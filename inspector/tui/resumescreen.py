@@ -93,17 +93,22 @@ class ResumePage(Page):
         planned, plan = deciding.planned, deciding.plan
         name = (planned.run if planned else None) or self.resumption.path
         where = f"after step {plan.step}/{planned.last}" if plan and planned else ""
-        self.query_one("#header", Bar).set(plain(f" Resume {name} {where}   with {self.resumption.target}", "title"))
+        self._tell("header", plain(f" Resume {name} {where}   with {self.resumption.target}", "title"))
         hindrance = deciding.hindrance()
         if hindrance is None:
             told = Line((Span(" r ", "key"), Span(planlines.purpose(deciding, self.resumption.target), "done")))
         else:
             told = plain(f" {hindrance}", "failed" if plan and plan.refusals else "waiting")
-        self.query_one("#heading", Bar).set(told)
+        self._tell("heading", told)
         self._rows = planlines.rows(deciding, width, sentence)
         if planned is not None and planned.owner is not None:
             self._rows.insert(0, Row(_owner(planned)))
         self.rows.show([row.line for row in self._rows])
+
+    def _tell(self, bar: str, line: Line) -> None:
+        # Nothing is there any more when the page is being left.
+        for found in self.query(f"#{bar}").results(Bar):
+            found.set(line)
 
     @property
     def need(self) -> Need | None:

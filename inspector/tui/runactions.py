@@ -92,8 +92,8 @@ class RunActions(RunKeys):
 
     def update_verdict(self) -> None:
         """Show the verdict as it is known now."""
-        if self.is_mounted:
-            self.query_one(VerdictBar).update()
+        for bar in self.query(VerdictBar):
+            bar.update()
 
     def action_diff(self) -> None:
         from inspector.tui.diffscreen import DiffPage
