@@ -23,6 +23,8 @@ def possible(given: Any, wanted: Any) -> bool:
 
 def fits(value: Any, wanted: Any) -> bool:
     """Whether a value is one of the hint. Costs a look at each item of built-in collections whose hint names one."""
+    if wanted is Any:
+        return True
     wanted = _bare(wanted)
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if origin is typing.Union or origin is types.UnionType:

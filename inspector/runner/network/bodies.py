@@ -166,7 +166,7 @@ def _way(body: Any) -> Literal["stream", "async", "plain"]:
 
 def checked(link: Link, token: Any) -> None:
     """Raises TypeError for a token that the reader of a queue does not take."""
-    if link.hint is not Any and not types.fits(token, link.hint):
+    if type(token) is not link.hint and not types.fits(token, link.hint):
         target = link.id.partition("-->")[2]
         raise TypeError(f"{target} takes {types.name(link.hint)}, not {type(token).__qualname__}: {token!r:.80}")
 
