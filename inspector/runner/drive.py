@@ -25,7 +25,7 @@ class Control:
 
     def __init__(self) -> None:
         self.stopping = False
-        self._asked = False
+        self._wanted = False
         self._inline = False
         self._lock = threading.Lock()
         self._inbox: list[str] = []
@@ -40,12 +40,12 @@ class Control:
 
     def checkpoint(self) -> None:
         """Write the whole state into the journal at the next boundary, and go on."""
-        self._asked = True
+        self._wanted = True
 
-    def asked(self) -> bool:
+    def wants_checkpoint(self) -> bool:
         """Whether a checkpoint was asked for since the last look."""
-        asked, self._asked = self._asked, False
-        return asked
+        wanted, self._wanted = self._wanted, False
+        return wanted
 
     def inline(self, work: Callable[[], Any]) -> Any:
         """The result of `work`, done here and now, in the loop's own thread: `interrupt` ends it."""
@@ -153,7 +153,7 @@ async def drive(machine: Machine, perform: Perform, control: Control) -> Effect 
                     return None
                 await _one(running)
                 continue
-            if control.asked():
+            if control.wants_checkpoint():
                 machine.checkpoint()
             effect = machine.next()
             if effect.ending and not running:
