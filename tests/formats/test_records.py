@@ -82,7 +82,7 @@ def test_what_is_no_json_lines(path: Path, data: bytes) -> None:
 
 
 def test_a_file_that_grows_past_four_gibibytes_keeps_its_places(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 256**array("I").itemsize - 1 == jsonlines.NARROW - 1
+    assert 256 ** array("I").itemsize - 1 == jsonlines.NARROW - 1
     monkeypatch.setattr(jsonlines, "NARROW", len(DATA) + 1)
     run = opened(path, DATA)
     assert run.starts.typecode == "I"
