@@ -272,6 +272,7 @@ def export(
     run: RunId = None,
     steps: Steps = None,
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to (default: -).")] = None,
+    rig: Annotated[bool, typer.Option("--rig", help="As rig saves a run; nothing is masked.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Lose nothing: mask no credentials, escape no text.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a FILE that exists.")] = False,
     format: Format = None,
@@ -282,6 +283,7 @@ def export(
     from inspector.model.text import verbatim
     from inspector.policy import allow
     from inspector.report.export import lines, pour, write
+    from inspector.resume.handback import as_rig
 
     if raw:
         allow(path, "exported with its credentials")
@@ -293,8 +295,11 @@ def export(
         start, stop = _range(steps, last)
         if start > max(last, 1):
             raise UsageError("--steps", f"the steps of this run are 1 to {last}")
-        record("export", source.run().id, path=path, to=output or "-", raw=raw)
-        found = lines(source, start, min(stop, last + 1), raw=raw)
+        if rig:
+            found = as_rig(source, path, output or "-")
+        else:
+            record("export", source.run().id, path=path, to=output or "-", raw=raw)
+            found = lines(source, start, min(stop, last + 1), raw=raw)
         if output is None or output == "-":
             pour(found)
         else:

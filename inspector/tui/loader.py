@@ -243,10 +243,15 @@ class Loader:
     def _export(self, run: RunSource, path: str) -> Reports:
         from inspector.audit import record
         from inspector.report.export import lines, writing
+        from inspector.resume.handback import SUFFIX, as_rig
 
-        record("export", run.run().id, path=self._path, to=path)
+        if path.endswith(SUFFIX):
+            found = as_rig(run, self._path, path)
+        else:
+            record("export", run.run().id, path=self._path, to=path)
+            found = lines(run, 1, len(run) + 1)
         pace, size = Pace(self._plan.clock), 0
-        for size in writing(path, lines(run, 1, len(run) + 1)):
+        for size in writing(path, found):
             yield Exported(pace.progress(size, 0), path) if pace.due() else None
         yield Exported(pace.progress(size, 0), path, ended=True)
 
