@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from inspector.errors import StoreError
 from inspector.model.records import JournalRecord
+from inspector.store import transfer
 from inspector.store.interface import Backend
 from tests.store.backends import BACKENDS, created, end, operation, step, wanted, written
 
@@ -171,6 +172,9 @@ class Claims(RuleBasedStateMachine):
         assert [row.operation.status for row in self.store.operations("k")] == ([self.begun] if self.begun else [])
         lines = [*self.store.lines("k")]
         assert (len(lines), found.size) == (self.lines, sum(map(len, lines)))
+        made, kept, operations = transfer.read(lines, None, self.now)
+        assert (made.attempt, made.steps, made.size, kept) == (found.attempt, found.steps, found.size, lines)
+        assert [row.operation for row in operations] == [row.operation for row in self.store.operations("k")]
         events = self.store.events("k")
         assert len({event.id for event in events}) == len(events)
         assert sum(event.delivered is not None for event in events) == self.delivered
