@@ -162,7 +162,10 @@ class Timeline(Rows):
 
     def lay_out(self) -> bool:
         """Lay out the columns for the width and the length of the run; True when they changed."""
-        columns = Columns.of(self.size.width - 1, self.session.last, self.session.name_width, self.session.timed)
+        width = self.size.width
+        if not width and isinstance(self.lines, TimelineLines):  # hidden: it comes back as it was
+            return False
+        columns = Columns.of(width - 1, self.session.last, self.session.name_width, self.session.timed)
         if isinstance(self.lines, TimelineLines) and self.lines.columns == columns:
             return False
         self.lines = TimelineLines(self.session, columns)

@@ -441,3 +441,10 @@ async def test_a_state_that_cannot_be_read_is_told_and_the_rest_works(monkeypatc
         assert "cannot tell the state after step 3" in "\n".join(texts(app))
         await press(pilot, "up", "up")
         assert run_screen(app).session.state().state is not None  # type: ignore[union-attr]
+
+
+async def test_the_timeline_comes_back_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.one(), NARROW) as (app, pilot, _):
+        before = texts(app)
+        await press(pilot, "tab", "left", "right", "tab")
+        assert texts(app) == before
