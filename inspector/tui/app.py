@@ -6,7 +6,7 @@ import gc
 import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -23,6 +23,9 @@ from inspector.tui.opening import OpeningScreen
 from inspector.tui.reports import Report
 from inspector.tui.rows import Rows
 from inspector.tui.start import Opening
+
+if TYPE_CHECKING:
+    from inspector.tui.driving import Resumption
 
 
 class Inspector(Quiet):
@@ -54,6 +57,8 @@ class Inspector(Quiet):
     ) -> None:
         super().__init__(ansi_color=True)
         self.animation_level = "none"
+        self.resumptions: list[Resumption] = []
+        """Those whose run was begun here."""
         self._path = path
         self._opening = opening or Opening(path, run=run, step=step, format=format)
         self.desk = Desk(self, self._opening, step=step, follow=follow, ascii=ascii, now=now, means=means)

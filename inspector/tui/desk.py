@@ -167,9 +167,15 @@ class Desk:
         if self.parent is not None:
             self.parent.close()
 
+    @property
+    def driven(self) -> "Live | None":
+        """The run that is driven here now; None where there is none."""
+        runs = (desk.run for desk in self.chain())
+        return next((run.driven for run in runs if run is not None and run.driven), None)
+
     def stops(self) -> bool:
         """Ctrl-C: stop the run that is driven here. False where there is none."""
-        live = next((run.driven for desk in self.chain() if (run := desk.run) is not None and run.driven), None)
+        live = self.driven
         if live is None:
             return False
         if not live.resumption.steering.stopping:

@@ -96,6 +96,7 @@ class RunResume(RunActions):
     def start(self, resumption: Resumption, decisions: Decisions, expected: str | None) -> None:
         """Begin to drive."""
         self.live = Live(resumption)
+        self.app.resumptions.append(resumption)  # type: ignore[attr-defined]
         resumption.start(decisions, expected)
 
     def left(self, resumption: Resumption) -> None:

@@ -90,6 +90,9 @@ def run_app(
     app = Inspector(path, opening, follow=follow, ascii=ascii or not unicode_locale(), means=means)
     with own_terminal():
         app.run(mouse=mouse)
+        if any(resumption.driven for resumption in app.resumptions):
+            # Threads of a run that was given up would keep the process: what they do is lost either way.
+            os._exit(app.return_code or 1)
     if app.defect is not None:
         raise app.defect
     if app.error is not None:

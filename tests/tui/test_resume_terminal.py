@@ -120,3 +120,31 @@ def test_arguments_in_an_editor(tmp_path: Path, folders: dict[str, str]) -> None
         terminal.until("edited")
         assert terminal.leave("qq") == 0
         assert terminal.restored()
+
+
+def test_who_leaves_while_a_tool_is_stuck_gets_the_terminal_back(tmp_path: Path, folders: dict[str, str]) -> None:
+    path, target = two(tmp_path)
+    file = Path(target.rpartition(":")[0])
+    stuck = 'print("paying", order)\n    import time; time.sleep(1000)'
+    file.write_text(file.read_text().replace('print("paying", order)', stuck))
+    with Terminal("open", path, "--app", target, size=SIZE, **folders) as terminal:
+        terminal.until("? all keys")
+        terminal.type("r")
+        terminal.until("2 decisions owed", seconds=40)
+        terminal.quiet()
+        terminal.type("ja")
+        terminal.quiet()
+        terminal.type("jja")
+        terminal.until("runs pay", seconds=40)
+        terminal.quiet()
+        terminal.type("r")
+        terminal.until("pay started", seconds=40)
+        terminal.quiet()
+        terminal.type("\x03")
+        terminal.until("stopping at the next boundary")
+        terminal.quiet()
+        terminal.type("\x03")
+        terminal.until("leave the inspector now")
+        terminal.quiet()
+        assert terminal.leave("jj\r") == 1
+        assert terminal.restored()
