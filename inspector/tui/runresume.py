@@ -199,7 +199,10 @@ class RunResume(RunActions):
         )
 
     def _here(self) -> str:
-        """The breakpoint before what ran at the step that one stands on."""
+        """The breakpoint before the node of the graph that one stands on, else before what ran at the step."""
+        node = self.pane.node_at_cursor() if not self.timeline.has_focus else None
+        if node is not None:
+            return f"node:{node}"
         found = self.session.row(self.session.row_of(self.session.cursor)).timed
         if found is None:
             return ""

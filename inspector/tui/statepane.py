@@ -97,6 +97,15 @@ class StatePane(Vertical):
         at_first = len(self.rows.lines) - 1 if self.tab == MESSAGES else 0
         self.rows.move(self._cursors.get(self.tab, at_first), tell=False)
 
+    def node_at_cursor(self) -> str | None:
+        """The node of the graph that the cursor is on; None where that is none."""
+        snapshot, rows = self._snapshot, self.rows
+        if tabs()[self.tab].name != "Graph" or snapshot is None or rows.cursor >= len(rows.lines):
+            return None
+        opens, known = rows.lines[rows.cursor].opens, snapshot.definition.graph
+        nodes = {node.id for node in known.nodes or ()} if known is not None else set()
+        return opens.title if opens is not None and opens.title in nodes else None
+
     def open_beside(self, by: int) -> None:
         """Open the tab beside the open one."""
         self.open_tab((self.tab + by) % len(tabs()) + 1)

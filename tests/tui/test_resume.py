@@ -393,3 +393,14 @@ async def test_breakpoints_are_set_at_a_step_and_taken_back(tmp_path: Path) -> N
         assert "held nowhere" in texts(app)[-1]
         await press(pilot, "space")
         await ended(app, pilot, "completed")
+
+
+async def test_a_breakpoint_at_a_node_of_the_graph(tmp_path: Path) -> None:
+    path = shutil.copy("examples/review-failed.jsonl", tmp_path)
+    async with opened(str(path), None, size=(140, 40)) as (app, pilot):
+        await press(pilot, "6", "v", "tab")
+        pane = run_screen(app).pane
+        at = next(index for index, row in enumerate(row_texts(pane.rows)) if "gather" in row and "→" not in row)
+        pane.rows.move(at)
+        await press(pilot, "B")
+        assert "node:gather" in texts(app)[-1]

@@ -1,7 +1,6 @@
 """Where the boxes and edges of a graph are drawn: networks that are open hold the picture of their inside."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -11,6 +10,7 @@ from inspector.tui.panes.channels import LABEL, Layout, layout
 from inspector.tui.panes.layers import TooLarge, ranks, turned
 from inspector.tui.panes.nesting import BOUNDARY, Link, Nesting, nesting, short
 from inspector.tui.panes.picture import Picture
+from inspector.tui.panes.remembered import remembered
 
 MOST_NODES = 400
 MOST_WORK = 20_000_000
@@ -53,7 +53,7 @@ class Drawing(NamedTuple):
     """By row: which boxes it cuts."""
 
 
-@lru_cache(maxsize=16)
+@remembered(16)
 def drawing(graph: Graph, opened: frozenset[str], labelled: bool, roomy: bool) -> Drawing:
     """The drawing of a graph with these networks open; with room for sizes on the edges if they are
     `labelled`, and in nodes that no edge leads to if it is `roomy`. Raises TooLarge."""
@@ -160,7 +160,7 @@ class Entry(NamedTuple):
     back: bool = False
 
 
-@lru_cache(maxsize=16)
+@remembered(16)
 def listing(graph: Graph, opened: frozenset[str]) -> tuple[Entry, ...]:
     """The graph as rows, those that lead before those they lead to; what is inside an open node follows it."""
     net = nesting(graph)

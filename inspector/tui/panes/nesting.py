@@ -6,11 +6,11 @@ the network itself, is a boundary, drawn by its name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 from inspector.model.run import Edge, Graph, Node
+from inspector.tui.panes.remembered import remembered
 
 BOUNDARY = "\0"
 """What ids of boundaries begin with: no path of a file does, its texts are clean."""
@@ -41,7 +41,7 @@ class Nesting(NamedTuple):
     entering: Mapping[str, Sequence[Link]]
 
 
-@lru_cache(maxsize=4)
+@remembered(4)
 def nesting(graph: Graph) -> Nesting:
     """The networks of a graph."""
     nodes: dict[str, Node | None] = {node.id: node for node in graph.nodes or ()}

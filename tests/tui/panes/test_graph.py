@@ -233,3 +233,10 @@ def test_boxes_hold_wide_names() -> None:
 
     lines = shown(graph.lines(at(build("受取人 b", "受取人-->b")), 80))
     assert len({cell_len(line) for line in lines[2:5]}) == 1
+
+
+def test_a_graph_whose_nodes_have_parameters() -> None:
+    nodes = tuple(Node(id=name, kind="actor", parameters={"limit": [1, {"a": 2}]}) for name in "ab")
+    made = Graph(nodes=nodes, edges=(Edge(id="a-->b", from_="a", to="b"),))
+    assert nesting(made) is nesting(made)
+    assert nesting(made).links[""][0].end == "b"
