@@ -18,7 +18,7 @@ def remembered(
     def decorate(function: Callable[Concatenate[Graph, Rest], Result]) -> Callable[Concatenate[Graph, Rest], Result]:
         kept: OrderedDict[object, tuple[Graph, Result]] = OrderedDict()
 
-        def remembering(graph: Graph, *rest: Rest.args, **named: Rest.kwargs) -> Result:
+        def remembering(graph: Graph, /, *rest: Rest.args, **named: Rest.kwargs) -> Result:
             # The graph is kept with its result, so that no other one can have its number meanwhile.
             key = (id(graph), rest, tuple(named.items()))
             if key not in kept:
