@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector import audit
 from inspector.errors import InspectorError
 from inspector.tui import masking
 from inspector.tui.bars import Bar
@@ -66,6 +65,8 @@ class RunActions(RunKeys):
         """Show credentials, or mask them again. That somebody looked is written down."""
         on = not masking.revealed()
         if on:
+            from inspector import audit
+
             run = self.session.facts.run.id if self.session.facts else None
             try:
                 audit.record("reveal", run, step=self.session.cursor)
