@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 os.environ.setdefault("TYPER_USE_RICH", "false")
 
@@ -26,7 +26,6 @@ app = typer.Typer(
     name="runinspect",
     help="Look at a run of an agent or a dataflow network, step by step, and resume it.",
     epilog="runinspect PATH opens the screen: a file, a run folder, a folder of runs, a SQLite store, - for stdin.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -385,13 +384,13 @@ def _print(lines: Iterable[str]) -> None:
         sys.stdout.write(line + "\n")
 
 
-def _commands() -> set[str]:
-    return set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-
-
 def invoke(arguments: list[str]) -> int:
     """Run a command; its exit code. Raises what the command raises, and typer's errors of usage."""
-    if arguments and (not arguments[0].startswith("-") or arguments[0] == "-") and arguments[0] not in _commands():
-        arguments = ["open", *arguments]
+    command: Any = typer.main.get_command(app)
+    own = {"-h", "--help"} | {option for parameter in command.params for option in parameter.opts}
+    arguments = arguments or ["--help"]
+    begin = 1 if arguments[:1] == ["--read-only"] else 0
+    if arguments[begin:] and arguments[begin] not in own | command.commands.keys():
+        arguments = [*arguments[:begin], "open", *arguments[begin:]]
     result = app(arguments, prog_name="runinspect", standalone_mode=False)
     return result if isinstance(result, int) else 0

@@ -61,7 +61,7 @@ class Inspector(Quiet):
         """Those whose run was begun here."""
         self._path = path
         self._opening = opening or Opening(path, run=run, step=step, format=format)
-        self.desk = Desk(self, self._opening, step=step, follow=follow, ascii=ascii, now=now, means=means)
+        self.desk = Desk(self, self._opening, follow=follow, ascii=ascii, now=now, means=means)
         Rows.ascii = ascii
 
     def get_default_screen(self) -> Screen[Any]:

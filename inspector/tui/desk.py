@@ -31,7 +31,6 @@ class Desk:
         app: "Inspector",
         opening: "Opening",
         *,
-        step: int | None,
         follow: bool,
         ascii: bool,
         now: Callable[[], datetime],
@@ -50,7 +49,7 @@ class Desk:
         self.error: InspectorError | None = None
         self.runs: RunsPage | None = None
         """The list of runs, where the path holds several."""
-        self._step, self._follow, self._ascii = step, follow, ascii
+        self._follow, self._ascii = follow, ascii
 
     @property
     def run(self) -> RunScreen | None:
@@ -88,7 +87,7 @@ class Desk:
 
     def screen_of(self, report: Opened) -> RunScreen:
         """The screen of a run that is open."""
-        session = Session(step=self._step, follow=self._follow, ascii=self._ascii)
+        session = Session(step=self._opening.step, follow=self._follow, ascii=self._ascii)
         session.opened(report)
         self.opened_run = report.run_id
         screen = RunScreen(session, self.loader)
@@ -119,7 +118,6 @@ class Desk:
         child = Desk(
             self.app,
             opening,
-            step=None,
             follow=True,
             ascii=self._ascii,
             now=self._now,

@@ -23,7 +23,7 @@ class Opening:
     """A path that is being opened: its loader, and what that reports until somebody takes it."""
 
     def __init__(self, path: str, *, run: str | None = None, step: int | None = None, format: str | None = None):
-        self.path, self.format = path, format
+        self.path, self.format, self.step = path, format, step
         self._turn = threading.Lock()
         self._kept: list[Report] = []
         self._take: Callable[[Report], object] | None = None
@@ -84,9 +84,12 @@ def run_app(
     # What a key leads to comes in two paints, and the second waits for the next tick of Textual's clock.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     opening = Opening(path, run=run, step=step, format=format)
-    from inspector.tui.app import Inspector
-    from inspector.tui.capture import own_terminal
-
+    try:
+        from inspector.tui.app import Inspector
+        from inspector.tui.capture import own_terminal
+    except BaseException:  # Ctrl-C too: a private copy of the file may be there already
+        opening.loader.close()
+        raise
     app = Inspector(path, opening, follow=follow, ascii=ascii or not unicode_locale(), means=means)
     with own_terminal():
         app.run(mouse=mouse)

@@ -160,6 +160,15 @@ def test_control_z_goes_to_the_shell_and_comes_back() -> None:
         assert terminal.restored()
 
 
+@pytest.mark.parametrize(
+    "arguments", [("--step", "3", EXAMPLE), (EXAMPLE, "--step", "3"), ("--read-only", EXAMPLE, "--step=3")]
+)
+def test_options_stand_before_or_behind_the_path(arguments: tuple[str, ...]) -> None:
+    with Terminal(*arguments) as terminal:
+        terminal.until("step 3/15")
+        assert terminal.leave("q") == 0
+
+
 def test_a_step_costs_a_slow_link_little() -> None:
     with Terminal(EXAMPLE) as terminal:
         terminal.until("/15")
