@@ -72,6 +72,17 @@ def copy(base: str, folder: str, note: Note, main: File | None = None) -> Copied
     return Copied(target, any(os.path.exists(target + suffix) for suffix in LOGS), before)
 
 
+def copy_log(base: str, target: str, known: Stamp) -> Stamp | None:
+    """Copies only the `-wal` of the database at `base` to `target`-wal, and says what the files were like; None
+    when the main file is not, for sure, as it was `known` to be: then it needs a whole copy. Raises OSError and
+    UnreadableError."""
+    before, began = stamp(base), time.time_ns()
+    if before[0] is None or before[0] != known[0] or before[1] is None or before[2] is not None:
+        return None
+    _write(File(base + "-wal"), target + "-wal")
+    return before if _settled(base, target, before, began) else None
+
+
 def _look(path: str) -> tuple[int, int, int] | None:
     try:
         found = os.stat(path)

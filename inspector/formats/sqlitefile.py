@@ -3,25 +3,24 @@
 Opening one in place can create `-wal` and `-shm`, fold a log that is evidence, or show an old state
 (`immutable` ignores the log). So the files are copied to a private folder and the copy is opened (see
 `sqlitecopy`). Only a large database without a log, or one that cannot be copied anywhere, is read in
-place, as `immutable`, which neither locks nor writes. Of a damaged one, what can be read is put into a
-sound database first (see `sqlitesalvage`), so that no reader has to care.
+place, as `immutable`, which neither locks nor writes. The copy of a large one that is being written to is kept,
+so that only the log is copied again as long as nobody folds it into the main file. Of a damaged one, what can
+be read is put into a sound database first (see `sqlitesalvage`), so that no reader has to care.
 """
 
 import contextlib
 import os
-import shutil
 import sqlite3
 import sys
-import tempfile
 import time
-import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from inspector.errors import UnreadableError
 from inspector.formats.files import File
-from inspector.formats.sqlitecopy import Stamp, copy, logs, stamp
+from inspector.formats.sqlitecopy import Stamp, copy, copy_log, logs, stamp
+from inspector.formats.sqlitefolder import private_folder
 from inspector.formats.sqlitesalvage import quoted, salvage
 from inspector.model.run import Problem
 from inspector.model.text import one_line
@@ -30,6 +29,8 @@ COPY_LIMIT = 1 << 30
 """Bytes up to which a database without a log is copied; above, it is read in place."""
 CHECK_LIMIT = 64 << 20
 """Bytes up to which the whole database is checked for damage at opening; above, only what is read."""
+KEEP_SIZE = 4 << 20
+"""Bytes from which on the copy of a main file beside a log keeps its name, to be used again."""
 CELL_LIMIT = 1 << 28
 """Bytes of the longest cell that is read."""
 QUERY_SECONDS = 60.0
@@ -50,6 +51,9 @@ class Database:
         self._base = os.path.realpath(path)
         self._file = None if file is None or os.path.isfile(self._base) else file
         self.generation = 0
+        self._stamp: Stamp = ()
+        self._kept: str | None = None
+        """The copy of the main file that can be used again; None when it has no name any more."""
         self._open()
 
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -72,6 +76,9 @@ class Database:
         any more, what was read before stays."""
         if not self.changed():
             return False
+        if self._take_log():
+            self.generation += 1
+            return True
         before = dict(self.__dict__)
         try:
             self._open()
@@ -109,25 +116,59 @@ class Database:
         except UnreadableError:
             self.close()
             raise
-        if sys.platform == "linux":
+        if self.problems:
+            self._kept = None
+        if sys.platform == "linux" and self._kept is None:
             # Everything is open by now: what has no name cannot be left behind, even by a kill.
             self._remove()
 
+    def _take_log(self) -> bool:
+        """Whether it was enough to copy the log again: its pages stand over those of the kept main file."""
+        if self._kept is None:
+            return False
+        following = os.path.join(os.path.dirname(self._kept), "next.db")
+        try:
+            found = copy_log(self._base, following, self._stamp)
+        except (OSError, UnreadableError):
+            return False
+        if found is None:
+            return False
+        self._connection.close()  # which folds its log into the kept file: what was before is there
+        self._deadline = time.monotonic() + OPEN_SECONDS
+        try:
+            _remove_log(self._kept)
+            os.rename(following + "-wal", self._kept + "-wal")
+            self._connection = self._guarded(self._kept, "mode=rw")
+            self.tables = self._tables()
+        except (OSError, sqlite3.Error, ValueError, MemoryError):
+            self._connection.close()
+            with contextlib.suppress(OSError, sqlite3.Error):
+                _remove_log(self._kept)
+                self._connection = self._guarded(self._kept, "mode=rw")
+            return False
+        self._stamp = found
+        return True
+
     def _connect(self) -> sqlite3.Connection:
-        self._stamp: Stamp = stamp(self._base)
+        self._stamp = stamp(self._base)
+        self._kept = None
         path, mode = self._base, "mode=ro&immutable=1"
         alone = self._file is None and not logs(self._base)
         if not alone or os.path.getsize(self._base) <= COPY_LIMIT:
             try:
-                folder = tempfile.mkdtemp(prefix="runinspect-")
+                folder, self._remove = private_folder(self)
             except OSError:
                 if not alone:
                     raise
             else:
-                self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
                 copied = copy(self._base, folder, self._note, self._file)
                 path, self._stamp = copied.path, copied.stamp
                 mode = "mode=rw" if copied.has_log else mode
+                if self._stamp[1] is not None and copied.has_log and os.path.getsize(path) >= KEEP_SIZE:
+                    self._kept = path
+        return self._guarded(path, mode)
+
+    def _guarded(self, path: str, mode: str) -> sqlite3.Connection:
         return _guarded(path, mode, lambda: time.monotonic() > self._deadline)
 
     def _tables(self) -> dict[str, list[str]]:
@@ -166,13 +207,24 @@ class Database:
             self.problems.append(problem)
 
 
+def _remove_log(path: str) -> None:
+    for suffix in ("-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + suffix)
+
+
 def _guarded(path: str, mode: str, overdue: Any) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{Path(path).as_uri()}?{mode}", uri=True, check_same_thread=False, isolation_level=None
     )
     try:
         # A schema is code of a kind: no function it names may run, no view or trigger is asked for.
-        for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "ignore_check_constraints = ON"):
+        for pragma in (
+            "trusted_schema = OFF",
+            "cell_size_check = ON",
+            "ignore_check_constraints = ON",
+            "synchronous = OFF",
+        ):
             connection.execute(f"PRAGMA {pragma}")
     except sqlite3.Error:
         connection.close()

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableError
-from inspector.formats import sqlitecopy, sqlitefile
+from inspector.formats import sqlitecopy, sqlitefile, sqlitefolder
 from inspector.formats.files import File
 from inspector.formats.sqlitefile import Database, quoted
 
@@ -228,6 +228,72 @@ def test_refresh_takes_in_what_was_written_since(home: Path) -> None:
     database.close()
 
 
+@pytest.mark.parametrize("keep", [0, 1 << 30])
+def test_refresh_of_a_live_file(home: Path, private: Path, monkeypatch: pytest.MonkeyPatch, keep: int) -> None:
+    monkeypatch.setattr(sqlitefile, "KEEP_SIZE", keep)
+    monkeypatch.setattr(sqlitecopy, "TICK_NS", 0)
+    wholes, real = [], sqlitefile.copy
+
+    def spy(*given: object) -> sqlitecopy.Copied:
+        wholes.append(given)
+        return real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sqlitefile, "copy", spy)
+    path = make(home / "a.db", rows=1, journal="wal")
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("INSERT INTO t VALUES (100, 'x')")
+    database = Database(str(path))
+    for number in range(2, 40):
+        # A long text, so that pages move; a row that goes; a checkpoint now and then, after which the log begins anew.
+        writer.execute("INSERT INTO t VALUES (?, ?)", (number, "long " * 3000))
+        writer.execute("DELETE FROM t WHERE k = ?", (number - 1,))
+        if number % 10 == 0:
+            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)" if number == 20 else "PRAGMA wal_checkpoint")
+        before = prints(home)
+        assert database.refresh()
+        assert prints(home) == before
+        assert keys(database) == [number, 100]
+        assert list(database.rows("PRAGMA integrity_check")) == [("ok",)]
+    assert not database.refresh()
+    assert not database.problems
+    assert len(wholes) < 12 if keep == 0 else len(wholes) >= 38
+    writer.execute("CREATE TABLE other (k)")
+    assert database.refresh()
+    assert "other" in database.tables
+    writer.close()
+    assert database.refresh()
+    assert keys(database) == [39, 100]
+    assert os.listdir(home) == ["a.db"]
+    database.close()
+
+
+def test_what_a_kill_left_goes_with_the_next_copy(home: Path, private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make(home / "a.db", journal="wal")
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("INSERT INTO t VALUES (100, 'x')")
+    code = """
+        import os, signal, sys
+        from inspector.formats import sqlitefile
+        sqlitefile.KEEP_SIZE = 0
+        database = sqlitefile.Database(sys.argv[1])
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    environment = {**os.environ, "TMPDIR": str(private)}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code), str(path)], cwd=REPO, env=environment)
+    (left,) = os.listdir(private)
+    monkeypatch.setattr(sqlitefolder, "YOUNG_SECONDS", -1.0)
+    monkeypatch.setattr(sqlitefile, "KEEP_SIZE", 0)
+    one = Database(str(path))
+    (mine,) = os.listdir(private)
+    assert mine != left
+    two = Database(str(path))
+    assert mine in os.listdir(private), "a copy in use is nobody's to remove"
+    for database in (one, two):
+        assert keys(database) == [1, 2, 3, 100]
+        database.close()
+    writer.close()
+
+
 def read_as_nobody(path: Path) -> str:
     """What somebody without rights sees of a database: rows and problems."""
     if os.geteuid() != 0:
@@ -291,7 +357,7 @@ def test_nowhere_to_copy_to(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(prefix: str) -> str:
         raise FileNotFoundError(2, "No usable temporary directory found")
 
-    monkeypatch.setattr(sqlitefile.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(sqlitefolder.tempfile, "mkdtemp", refuse)
     database = Database(str(path))
     assert keys(database) == [1, 2, 3], "without a log the file itself says everything"
     database.close()
