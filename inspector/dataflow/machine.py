@@ -84,6 +84,7 @@ class NetworkRun:
     def begin(self, firing: Firing) -> None:
         """The firing is under way."""
         self._disable(firing.number)
+        self._doubted.discard(firing.number)
         self._flying[firing.number] = firing
         self._count(firing.number, 1)
 

@@ -186,7 +186,7 @@ def _replays(run: NetworkRun) -> Iterator[Planned]:
 
 def _again(saved: SavedNetwork, flat: NetworkPlan) -> Iterator[Planned]:
     harmless = {node.name for node in flat.nodes if node.actor is not None and node.actor.idempotency == "supported"}
-    for name, count in Counter(happened.name for happened in saved.later).most_common(NAMED):
+    for name, count in Counter(saved.later()).most_common(NAMED):
         declared = ", declared harmless to run again" if name in harmless else ""
         yield Planned(name=name, kind="firing", note=f"{count} completed behind the step{declared}")
 
@@ -204,7 +204,7 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Wa
     for successor in Claims().successors(saved.header.id):
         yield warn("already_resumed", saved.header.id, f"was resumed as {successor.run} at {successor.at}")
     harmless = {node.name for node in flat.nodes if node.actor is None or node.actor.idempotency == "supported"}
-    later = Counter(happened.name for happened in saved.later)
+    later = Counter(saved.later())
     for name, count in later.items():
         if name not in harmless:
             detail = f"{count} firings behind the step had their effects, which are not undone; they run again"

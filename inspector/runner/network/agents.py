@@ -279,8 +279,8 @@ def _ended(
             _hold(run, firing, inside)
             driven.fail(firing, RunError(type=type(error).__name__, message=str(error), where=firing.node.path))
             return None
-        driven.step(run.commit(firing, puts, {}, started=started, ended=driven.recorder.clock()))
-        driven.recorder.operation(firing, "succeeded")
+        ended = driven.recorder.clock()
+        driven.step(run.commit(firing, puts, {}, started=started, ended=ended), firing, ended)
         return puts
     _hold(run, firing, inside)
     if result.status in ("failed", "cancelled"):

@@ -10,7 +10,7 @@ from typing import Any
 import inspector
 from inspector.dataflow.actors import Actor
 from inspector.dataflow.codec import Unsavable
-from inspector.dataflow.firing import Firing
+from inspector.dataflow.firing import Committed, Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.errors import UsageError
 from inspector.journal import Journal, TraceFile
@@ -90,6 +90,9 @@ class Driven:
                 self.control.fence(lambda: self.claims.holds(claim))
             self.recorder.kept = self.watch.kept
             self.machine.checkpoint = lambda: self.recorder.checkpoint("request")
+            for firing in self._doubtful():  # the first checkpoint tells of it too: the process may end behind that
+                if firing.node.kind != "agent":
+                    self.run.doubt(firing.number)
             if goes_on:
                 self.recorder.checkpoint("resumed")
             else:
@@ -115,15 +118,16 @@ class Driven:
             if claim is not None:
                 self.claims.release(claim)
 
+    def _doubtful(self) -> list[Firing]:
+        """The firings that may have happened in an earlier process, and have not been completed."""
+        ready = {firing.id: firing for firing in self.run.ready(len(self.run.plan.nodes))}
+        return [ready[firing] for firing in self.open if firing in ready]
+
     def _reconcile(self) -> list[str]:
         """Do what was decided about firings that may have happened; the ids of those that still wait."""
         left = []
-        for firing_id, decided in self.open.items():
-            firing = next(
-                (firing for firing in self.run.ready(len(self.run.plan.nodes)) if firing.id == firing_id), None
-            )
-            if firing is None:
-                continue
+        for firing in self._doubtful():
+            firing_id, decided = firing.id, self.open[firing.id]
             how, value = decided or ("retry" if _repeatable(firing) else "leave", None)
             if decided is not None:
                 self.recorder.decision(f"reconcile {how}", firing_id, value, self.decided.why.get(firing_id))
@@ -137,9 +141,7 @@ class Driven:
                     for queue in firing.node.writes.get(port, ()):
                         checked(self.run.plan.links[queue], self.run.values.decode(token))
                 self.run.begin(firing)
-                self.step(self.run.commit(firing, puts, firing.state))
-                if self._goes_on:
-                    self.recorder.operation(firing, "succeeded")
+                self.step(self.run.commit(firing, puts, firing.state), firing if self._goes_on else None)
             elif how in ("failure", "abort"):
                 self.run.begin(firing)
                 self.run.release(firing)
@@ -223,8 +225,8 @@ class Driven:
 
     def _commit(self, firing: Firing, outcome: Outcome, started: str) -> None:
         ended = self.recorder.clock()
-        self.step(self.run.commit(firing, outcome.puts, outcome.state, outcome.context, started=started, ended=ended))
-        self.recorder.operation(firing, "succeeded", at=ended)
+        done = self.run.commit(firing, outcome.puts, outcome.state, outcome.context, started=started, ended=ended)
+        self.step(done, firing, ended)
 
     def _decide(self, firing: Firing) -> None:
         at = self.recorder.clock()
@@ -239,9 +241,9 @@ class Driven:
         else:
             self.step(done)
 
-    def step(self, done: Any) -> None:
-        """Write down a step, and tell of it."""
-        self.recorder.step(done)
+    def step(self, done: Committed, firing: Firing | None = None, at: str | None = None) -> None:
+        """Write down a step, with its firing the end of that too, and tell of it."""
+        self.recorder.step(done, firing, at)
         if self.observe is not None:
             step = done.step
             self.observe(

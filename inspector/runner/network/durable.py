@@ -13,8 +13,8 @@ from inspector.model.stored import Claim, StoredRun
 from inspector.runner import signals
 from inspector.runner.drive import Control
 from inspector.runner.durable import RACES, TRIES, existing
-from inspector.runner.errors import ResumeRefused, RunnerError
-from inspector.runner.network import agents, restore
+from inspector.runner.errors import RunnerError
+from inspector.runner.network import agents, restore, tail
 from inspector.runner.network.driven import Driven
 from inspector.runner.network.fit import fitted, hooked
 from inspector.runner.network.offers import opened
@@ -128,9 +128,4 @@ class DurableNetwork(GoingOn):
 
 def saved_network(place: str, data: bytes, step: int | None = None) -> SavedNetwork:
     """The run that a journal of a store is. Raises UnreadableError, and ResumeRefused."""
-    try:
-        return restore.read(place, data, step)
-    except (ResumeRefused, UnreadableError):
-        raise
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError, msgspec.MsgspecError) as error:
-        raise UnreadableError(place, f"is damaged: {error}") from error
+    return restore.read(place, tail.of_bytes(data), step)

@@ -34,10 +34,10 @@ class NetworkRecorder:
         """What else a process that goes on needs."""
         self._next = STEPS_BETWEEN
 
-    def write(self, record: JournalRecord, *, durable: bool = False) -> None:
-        """Add a record, if there is a journal."""
+    def write(self, *records: JournalRecord, durable: bool = False) -> None:
+        """Add records as one, if there is a journal."""
         if self.journal is not None:
-            self.journal.append(record, durable=durable)
+            self.journal.append(*records, durable=durable)
 
     def header(
         self, run_id: str, definition: Definition, inputs: Value, resumed_from: RunLink | None, source: str | None
@@ -63,32 +63,36 @@ class NetworkRecorder:
     def operation(self, firing: Firing, status: Any, error: RunError | None = None, at: str | None = None) -> str:
         """A firing's body begins, has ended, has failed, or was given up, at this time (None: now); returns when."""
         at = at or self.clock()
-        if self.journal is None:
-            return at
-        actor = firing.node.actor
-        began = status == "started"
-        self.write(
-            Operation(
-                id=firing.id,
-                seq=self.run.seq + 1,
-                kind="firing",
-                name=firing.node.name,
-                status=status,
-                at=at,
-                call_id=firing.id,
-                idempotency=actor.idempotency if actor and began else None,
-                idempotency_key=idempotency_key(self.origin, firing) if began else None,
-                error=error,
-            )
-        )
+        if self.journal is not None:
+            self.write(self._operation(firing, status, error, at))
         return at
 
-    def step(self, done: Committed) -> None:
-        """A firing was committed."""
+    def _operation(self, firing: Firing, status: Any, error: RunError | None, at: str) -> Operation:
+        actor = firing.node.actor
+        began = status == "started"
+        return Operation(
+            id=firing.id,
+            seq=self.run.seq + 1,
+            kind="firing",
+            name=firing.node.name,
+            status=status,
+            at=at,
+            call_id=firing.id,
+            idempotency=actor.idempotency if actor and began else None,
+            idempotency_key=idempotency_key(self.origin, firing) if began else None,
+            error=error,
+        )
+
+    def step(self, done: Committed, firing: Firing | None = None, at: str | None = None) -> None:
+        """A firing was committed; given it, and when, its body has ended well with that."""
         self.steps += 1
         if self.journal is None:
             return
-        self.write(StepRecord(step=done.step, change=done.change))
+        step = StepRecord(step=done.step, change=done.change)
+        if firing is None:
+            self.write(step)
+        else:
+            self.write(step, self._operation(firing, "succeeded", None, at or self.clock()))
         if self.steps >= self._next:
             self._next = self.steps + max(STEPS_BETWEEN, sum(self.run.queues.sizes))
             self.checkpoint(None)

@@ -3,6 +3,7 @@ it. What was completed is restored, never run again."""
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -15,24 +16,23 @@ from inspector.model.records import FORMAT, Header, StepRecord
 from inspector.model.run import State, within
 from inspector.model.values import Number, Value, decimal, integer
 from inspector.runner.errors import ResumeRefused
-from inspector.runner.network import agents
+from inspector.runner.network import agents, tail
+from inspector.runner.network.tail import Lines
 
 _decode = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number).decode
 
 
 class Happened(msgspec.Struct, frozen=True, kw_only=True):
-    """A firing that the trace tells of and that is not part of the restored state: `seq` its step (None: it was
-    begun, and no end of it is recorded)."""
+    """A firing that was begun, and no end of it is recorded."""
 
     id: str
     name: str
-    seq: int | None = None
 
 
 class SavedNetwork(msgspec.Struct, kw_only=True):
-    """A run of a network in a trace, at a step of it. `later` are the firings completed behind the step, `open`
-    those that were begun and may have happened (told only of the last step); `origin` is the id of the run that it
-    began as."""
+    """A run of a network in a trace, at a step of it. `later` reads the names of the firings completed behind the step,
+    `open` are those that were begun and may have happened (told only of the last step); `origin` is the id of the run
+    that it began as."""
 
     header: Header
     path: str
@@ -41,7 +41,7 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
     state: State
     machine: Value
     changes: list[StepRecord]
-    later: list[Happened]
+    later: Callable[[], Iterable[str]]
     open: list[Happened]
     begun: list[Happened] = []
     """Firings that were under way at the end of the run, when the step is an earlier one: they begin anew."""
@@ -91,57 +91,135 @@ def referred(run: NetworkRun, inputs: Value) -> set[str]:
 
 def load(path: str, step: int | None = None, rerun: str | None = None) -> SavedNetwork:
     """The run in a trace, after `step` (None: as far as it came), or before the last step of the node `rerun` or of one
-    in it. Raises UnreadableError, and ResumeRefused for a step
-    that is not there. Costs reading the file, decoding what stands behind the last checkpoint before the step, and
-    a look at the name of each step."""
+    in it. Raises UnreadableError, and ResumeRefused for a step that is not there. Costs reading what stands between
+    the last checkpoint before the step and the step, and behind the last one of all."""
+    return read(path, tail.of_file(path), step, rerun)
+
+
+def read(path: str, lines: Lines, step: int | None = None, rerun: str | None = None) -> SavedNetwork:
+    """The same, of the lines of a journal."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise UnreadableError(path, error.strerror or "cannot be read") from error
-    return read(path, data, step, rerun)
+        return _read(path, lines, step, rerun)
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError, msgspec.MsgspecError) as error:
+        raise UnreadableError(path, f"is damaged: {error}") from error
 
 
-def read(path: str, data: bytes, step: int | None = None, rerun: str | None = None) -> SavedNetwork:
-    """The same, of the bytes of a journal."""
-    lines = [line for line in data.split(b"\n") if line.strip()]
-    header = _header(path, lines[0] if lines else b"")
-    seqs = [number for number, line in enumerate(lines) if line.startswith(b'{"record":"step"')]
-    while seqs and _whole(lines[seqs[-1]]) is None:
-        seqs.pop()  # torn: it never happened
-    last = len(seqs)
+def _read(path: str, lines: Lines, step: int | None, rerun: str | None) -> SavedNetwork:
+    header = _header(path, next((line for _, line in lines.forwards(0)), b""))
+    ended = _trim(lines)
+    end = _Tail(lines, lines.size)
+    last = end.last
     if rerun is not None:
-        step = _before(path, [lines[number] for number in seqs], rerun)
+        step = _before(path, lines, rerun)
     if step is not None and not 0 <= step <= last:
         raise ResumeRefused(path, "step_not_resumable", f"its steps are 0 to {last}")
     at = last if step is None else step
-    end = seqs[at] if at < last else len(lines)
-    base, checkpoint = _checkpoint(path, lines, end, at)
-    changes = [msgspec.convert(_decode(lines[number].decode()), StepRecord) for number in seqs if base < number < end]
-    ended = _whole(lines[-1]) if lines[-1].startswith(b'{"record":"end"') else None
-    later = [_named(lines[number]) for number in seqs[at:]]
+    behind = lines.step(at + 1) if at < last else lines.size
+    here = _Tail(lines, behind) if at < last else end
+    if here.checkpoint is None:
+        raise ResumeRefused(path, "step_not_resumable", f"there is no checkpoint at or before step {at}")
+    machine = here.checkpoint["machine"]
+    changes = [msgspec.convert(_decode(line.decode()), StepRecord) for line in here.lines if line.startswith(tail.STEP)]
     return SavedNetwork(
         header=header,
         path=path,
         step=at,
         last=last,
-        state=msgspec.convert(checkpoint["state"], State),
-        machine=checkpoint["machine"],
+        state=msgspec.convert(here.checkpoint["state"], State),
+        machine=machine,
         changes=changes,
-        later=later,
-        open=_open(lines) if at == last else [],
-        begun=_open(lines) if at < last else [],
-        scratch=_scratch(lines[base:end]) or checkpoint["machine"].get("scratch") or {},
-        nested=_nested(lines) if at == last else {},
+        later=lambda: (found.name for _, found in lines.steps(behind)),
+        open=end.open() if at == last else [],
+        begun=end.open() if at < last else [],
+        scratch=_scratch(here.lines) or machine.get("scratch") or {},
+        nested=_nested(end.unfinished(header) + end.lines) if at == last else {},
         status=(ended or {}).get("status"),
         output=(ended or {}).get("output"),
     )
 
 
-def _before(path: str, steps: list[bytes], node: str) -> int:
-    for at in range(len(steps) - 1, -1, -1):
-        if within(_named(steps[at]).name, node):
-            return at
+class _Tail:
+    """What stands in front of an offset, from the last checkpoint on: that, and the lines behind it. Without one (None)
+    the lines are all of them."""
+
+    def __init__(self, lines: Lines, end: int) -> None:
+        self._all, self._begin = lines, 0
+        self.checkpoint: dict[str, Value] | None = None
+        self.lines: list[bytes] = []
+        for offset, line in lines.backwards(end):
+            if line.startswith(b'{"record":"checkpoint"'):
+                value = _whole(line)
+                if value is not None and "seq" in value and isinstance(value.get("machine"), dict):
+                    self.checkpoint, self._begin = value, offset
+                    break
+            self.lines.append(line)
+        self.lines.reverse()
+
+    @property
+    def last(self) -> int:
+        """The number of the last step."""
+        for line in reversed(self.lines):
+            if line.startswith(tail.STEP):
+                return tail.named(line).seq
+        return self.checkpoint["seq"] if self.checkpoint is not None else 0
+
+    def open(self) -> list[Happened]:
+        """The firings that are begun and not ended."""
+        found = {happened.id: happened for happened in self._begun("in_flight", "ambiguous")}
+        found |= {firing: Happened(id=firing, name=firing.rpartition("#")[0]) for firing in self._held()}
+        for line in self.lines:
+            head = _OPERATION.match(line)
+            if head is None or (value := _whole(line)) is None:
+                continue
+            if head[1] == b"started" or head[1] == b"ambiguous":
+                found[value["id"]] = Happened(id=value["id"], name=value["name"])
+            else:
+                found.pop(value["id"], None)
+        return list(found.values())
+
+    def unfinished(self, header: Header) -> list[bytes]:
+        """The records of agents' runs that were under way at the checkpoint, from before it."""
+        graph = header.definition.graph
+        agents = {node.id for node in (graph.nodes if graph is not None else None) or () if node.kind == "agent"}
+        sought = {happened.id for happened in self._begun("in_flight") if happened.name in agents}
+        found = []
+        for _, line in self._all.backwards(self._begin) if sought else ():
+            if (value := _inside(line)) is not None:
+                event = value["event"]
+                if event["firing"] in sought:
+                    found.append(line)
+                    if event["record"].get("record") == "header":
+                        sought.remove(event["firing"])
+            elif _OPERATION.match(line) and b'"started"' in line and (value := _whole(line)) is not None:
+                sought.discard(value["id"])
+            if not sought:
+                break
+        return found[::-1]
+
+    def _begun(self, *statuses: str) -> Iterator[Happened]:
+        for item in self.checkpoint["state"].get("pending") or () if self.checkpoint is not None else ():
+            if item["kind"] == "firing" and item["status"] in statuses:
+                yield Happened(id=item["call_id"], name=item["name"])
+
+    def _held(self) -> Iterator[str]:
+        for actor in self.checkpoint["state"].get("actors") or () if self.checkpoint is not None else ():
+            if actor.get("unfinished") is not None:
+                yield f"{'/'.join((*actor.get('scope', ()), actor['id']))}#{(actor.get('fire_count') or 0) + 1}"
+
+
+def _trim(lines: Lines) -> dict[str, Value] | None:
+    """Leave off what is torn at the end: it never happened. The record of the end, if the run has one."""
+    for offset, line in lines.backwards(lines.size):
+        if (value := _whole(line)) is not None:
+            return value if value.get("record") == "end" else None
+        lines.size = offset
+    return None
+
+
+def _before(path: str, lines: Lines, node: str) -> int:
+    for _, line in lines.backwards(lines.size):
+        if line.startswith(tail.STEP) and within((step := tail.named(line)).name, node):
+            return step.seq - 1
     raise ResumeRefused(path, "step_not_resumable", f"no step of it is of the node {node!r}")
 
 
@@ -160,47 +238,9 @@ def _header(path: str, line: bytes) -> Header:
         raise UnreadableError(path, f"has a damaged header: {error}") from error
 
 
-def _checkpoint(path: str, lines: list[bytes], end: int, step: int) -> tuple[int, dict[str, Value]]:
-    for number in range(end - 1, 0, -1):
-        if lines[number].startswith(b'{"record":"checkpoint"'):
-            value = _whole(lines[number])
-            if value is not None and value.get("seq", step + 1) <= step and isinstance(value.get("machine"), dict):
-                return number, value
-    raise ResumeRefused(path, "step_not_resumable", f"there is no checkpoint at or before step {step}")
-
-
-def _named(line: bytes) -> Happened:
-    step = msgspec.json.decode(line, type=_StepLine).step
-    return Happened(id="", name=step.name, seq=step.seq)
-
-
 _OPERATION = re.compile(
-    rb'\{"record":"operation","id":("(?:[^"\\]|\\.)*"),"seq":\d+,"kind":"firing","name":"(?:[^"\\]|\\.)*","status":"(\w+)"'
+    rb'\{"record":"operation","id":"(?:[^"\\]|\\.)*","seq":\d+,"kind":"firing","name":"(?:[^"\\]|\\.)*","status":"(\w+)"'
 )
-
-
-class _Name(msgspec.Struct):
-    seq: int
-    name: str
-
-
-class _StepLine(msgspec.Struct):
-    step: _Name
-
-
-def _open(lines: list[bytes]) -> list[Happened]:
-    """The firings that are begun and not ended."""
-    found: dict[bytes, bytes] = {}
-    for line in lines:
-        head = _OPERATION.match(line)
-        if head is None or not line.endswith(b"}"):
-            continue
-        if head[2] == b"started" or head[2] == b"ambiguous":
-            found[head[1]] = line
-        else:
-            found.pop(head[1], None)
-    whole = [value for line in found.values() if (value := _whole(line)) is not None]
-    return [Happened(id=value["id"], name=value["name"]) for value in whole]
 
 
 def _scratch(lines: list[bytes]) -> dict[str, Value] | None:
@@ -216,9 +256,7 @@ def _nested(lines: list[bytes]) -> dict[str, list[Value]]:
     """The records of agents' runs, by firing, each from its last beginning on."""
     found: dict[str, list[Value]] = {}
     for line in lines:
-        if not (line.startswith(b'{"record":"move"') and b'"event":"nested"' in line[:80]):
-            continue
-        value = _whole(line)
+        value = _inside(line)
         if value is None:
             continue
         event = value["event"]
@@ -226,6 +264,11 @@ def _nested(lines: list[bytes]) -> dict[str, list[Value]]:
             found[event["firing"]] = []
         found.setdefault(event["firing"], []).append(event["record"])
     return found
+
+
+def _inside(line: bytes) -> dict[str, Value] | None:
+    """The move that a line is which holds a record of an agent's run."""
+    return _whole(line) if line.startswith(b'{"record":"move"') and b'"event":"nested"' in line[:80] else None
 
 
 def _whole(line: bytes) -> dict[str, Value] | None:
