@@ -11,6 +11,7 @@ from inspector.exits import complain
 from inspector.formats import open_path
 from inspector.model.large import folder
 from inspector.model.run import Problem, RunRow, RunStatus
+from inspector.model.source import Narrowing
 from inspector.model.text import one_line
 from inspector.model.values import to_json
 from inspector.report.text import list_report
@@ -31,7 +32,7 @@ def runs_command(place: str | None, *, format: str | None, status: str | None, n
         if place is None and not _holds(at):
             continue
         found = open_path(at, format)
-        rows += found.rows()
+        rows += found.some(status, name) if isinstance(found, Narrowing) else found.rows()
         problems += found.problems()
     if place is None:
         rows.sort(key=lambda row: row.started or "")
@@ -71,5 +72,4 @@ def _holds(place: str) -> bool:
 
 
 def _print(lines: Sequence[str] | Iterator[str]) -> None:
-    for line in lines:
-        sys.stdout.write(line + "\n")
+    sys.stdout.writelines(line + "\n" for line in lines)

@@ -20,6 +20,11 @@ from inspector.process import gone
 
 Clock = Callable[[], int]
 
+_STANDING = """CASE WHEN final = 1 THEN status
+    WHEN token IS NOT NULL THEN CASE WHEN expires > ? THEN 'running' ELSE 'interrupted' END
+    WHEN status = 'running' THEN 'interrupted' ELSE status END"""
+"""StoredRun.standing, for the database to choose rows by."""
+
 
 def milliseconds() -> int:
     """The time, by which leases are judged."""
@@ -142,7 +147,7 @@ class Runs:
         self._all: list[StoredRun] | None = None
         self._problems: list[Problem] = []
 
-    def _read(self, where: str = "1", *given: str) -> list[tuple[int, StoredRun]]:
+    def _read(self, where: str = "1", *given: str | int) -> list[tuple[int, StoredRun]]:
         query = f"SELECT no, {', '.join(COLUMNS)} FROM runs WHERE {where} ORDER BY no"
         found = []
         for number, *values in self._database.rows(query, given):
@@ -163,6 +168,18 @@ class Runs:
     def rows(self) -> Sequence[RunRow]:
         now = self._now()
         return [_row(found, now) for found in self._runs()]
+
+    def some(self, status: str | None, name: str | None) -> Sequence[RunRow]:
+        """The rows that are so."""
+        terms, given, now = ["1"], list[str | int](), self._now()
+        if status is not None:
+            terms.append(f"{_STANDING} = ?")
+            given += [now, status]
+        if name is not None:
+            terms.append("(name = ? OR name GLOB '*[^ -~]*')")  # of the others, only what is shown can be compared
+            given.append(name)
+        rows = [_row(found, now) for _, found in self._read(" AND ".join(terms), *given)]
+        return [row for row in rows if status in (None, row.status) and name in (None, row.name)]
 
     def open(self, run_id: str | None = None) -> RunSource:
         known = [] if run_id is None else self._read("key = ?", run_id) or self._read("id = ?", run_id)

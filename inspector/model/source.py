@@ -78,6 +78,14 @@ class Journaled(Protocol):
         """The bytes of the file."""
 
 
+@runtime_checkable
+class Narrowing(Protocol):
+    """A set of runs that can be asked for some of them, at the cost of those alone."""
+
+    def some(self, status: str | None, name: str | None) -> Sequence[RunRow]:
+        """The rows that are so, newest last; None: whatever it is."""
+
+
 class RunSet(Protocol):
     """All the runs behind one path: often one."""
 

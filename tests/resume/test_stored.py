@@ -151,6 +151,49 @@ def test_a_run_goes_on_from_an_earlier_step_as_a_trace_of_its_own(shell: Shell) 
     assert (shell.folder / "runs.db").read_bytes() == before
 
 
+NET = """
+from inspector import Network, actor
+
+@actor
+def add(x: int) -> int:
+    with open("fired", "a") as file:
+        file.write("add ")
+    return x + 1
+
+@actor
+def double(x: int) -> int:
+    with open("fired", "a") as file:
+        file.write("double ")
+    return x * 2
+
+agent = net = Network("sums")
+adding, doubling = net.add(add), net.add(double)
+net.connect(net.input("x"), adding.x)
+net.connect(adding.out, doubling.x)
+net.connect(doubling.out, net.output("y"))
+"""
+
+
+def test_a_network_goes_on_from_an_earlier_step_as_a_trace_of_its_own(shell: Shell) -> None:
+    shell.app(NET)
+    start = ("run", "till.py:agent", "--input", '{"x": [5]}', "--store", "runs.db", "--key", "n")
+    assert shell.json(*start)[1][-1]["output"] == {"y": [12]}
+    before = (shell.folder / "runs.db").read_bytes()
+    code, (plan,) = shell.json("check", "runs.db", "--run", "n", "--step", "1")
+    assert (code, plan["resumable"], [run["name"] for run in plan["runs"]]) == (0, True, ["double"])
+    fork = ("resume", "runs.db", "--run", "n", "--step", "1", "--trace", "fork.jsonl", "--accept", "side_effects")
+    assert shell(*fork)[0] == 3, "that a completed firing is made once more is to be accepted"
+    fork = (*fork, "--accept", "runs_again")
+    code, events = shell.json(*fork)
+    assert (code, events[-1]["output"], events[-1]["trace"]) == (0, {"y": [12]}, "fork.jsonl")
+    assert (events[-1]["replayed"], events[-1]["ran"]) == (1, 1)
+    assert (shell.folder / "fired").read_text().split() == ["add", "double", "double"]
+    assert (shell.folder / "runs.db").read_bytes() == before
+    assert shell(*fork)[0] == 2, "the trace is there"
+    code, _, err = shell("check", "runs.db", "--run", "n", "--step", "9")
+    assert (code, err.count("\n")) == (2, 1), err
+
+
 def test_a_trace_goes_into_a_store_and_out_again(shell: Shell) -> None:
     shell("run", "till.py:agent", "--input", '"go"', "--trace", "a.jsonl")
     code, out, _ = shell("import", "a.jsonl", "--store", "runs.db", "--key", "r-1")

@@ -1,15 +1,22 @@
 """Ten thousand runs in one store: what is asked of it does not grow with them."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inspector.formats import open_path
+from inspector.formats import open_path, storedruns
+from inspector.formats.storedruns import Runs, milliseconds
+from inspector.listing import STATUSES
+from inspector.model.stored import StoredRun
 from inspector.store import Filter, open_store
 from inspector.store.sqlite import SQLite
 from tests.benchmarks.durable import fill
+from tests.store.backends import created, wanted
 
 RUNS = 10_000
+CLAIMED = 3
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +24,11 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("many") / "runs.db"
     store = open_store(path)
     fill(store, RUNS)
+    for number, lease in enumerate((1, 10**12, 10**12)):
+        # Of these, what is in the row is not how they stand: it depends on the time.
+        key, now = f"claimed-{number}", store.clock()
+        created(store.backend, key, now)
+        store.backend.claim(key, wanted(step=1, revision=0, mode="continue", now=now, expires=now + lease))
     store.close()
     return path
 
@@ -24,12 +36,33 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_all_are_listed_and_any_is_opened(path: Path) -> None:
     runs = open_path(str(path))
     rows = runs.rows()
-    assert len(rows) == RUNS
-    assert (rows[0].id, rows[-1].id) == ("run-00000", "run-09999")
+    assert len(rows) == RUNS + CLAIMED
+    assert (rows[0].id, rows[-1].id) == ("run-00000", f"claimed-{CLAIMED - 1}")
     source = runs.open("run-05000")
     for _ in source.index():
         pass
     assert (len(source), source.run().id) == (4, "run-05000")
+    runs.close()
+
+
+def test_a_list_of_some_reads_only_their_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = open_path(str(path))
+    assert isinstance(runs, Runs)
+    now = milliseconds()
+    monkeypatch.setattr(runs, "_now", lambda: now)
+    rows, read, real = runs.rows(), [0], storedruns.from_columns
+
+    def counted(values: Sequence[Any]) -> StoredRun:
+        read[0] += 1
+        return real(values)
+
+    monkeypatch.setattr(storedruns, "from_columns", counted)
+    for status in STATUSES:
+        for name in (None, "agent-3"):
+            read[0] = 0
+            found = runs.some(status, name)
+            assert list(found) == [row for row in rows if row.status == status and name in (None, row.name)]
+            assert read[0] == len(found)
     runs.close()
 
 

@@ -27,7 +27,7 @@ from inspector.runner.network.fit import ADDED, fitted, hooked
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
-from inspector.runner.network.run import Network
+from inspector.runner.network.run import Network, ResumingNetwork
 from inspector.runner.network.values import LargeValues
 from inspector.runner.outcomes import ExistingOwner
 from inspector.runner.places import default_trace, new_id
@@ -53,10 +53,8 @@ def _network(app: App) -> Network:
 
 def _saved(job: Job) -> SavedNetwork:
     if isinstance(job.source, Stored):
-        if not job.at_last:
-            detail = "a network's run in a store goes on from its end; export it to go on from an earlier step"
-            raise ResumeRefused(job.source.stored.key, "step_not_resumable", detail)
-        return saved_network(f"{job.path}: {job.source.stored.key}", job.source.journal())
+        step = None if job.at_last else job.step
+        return saved_network(f"{job.path}: {job.source.stored.key}", job.source.journal(), step)
     if job.path == "-":
         raise UsageError(job.path, "a run is resumed from its own file")
     return restore.load(job.source.source.path, None if job.at_last else job.step)
@@ -235,9 +233,11 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
         reason = words[plan.needs[0].question]
         return Ended(run=saved.header.id, status="suspended", reason=reason, trace=job.path)
-    if isinstance(job.source, Stored):
+    if isinstance(job.source, Stored) and job.at_last:
         return _resume_stored(job, job.source, plan, saved, emit)
-    asked = _network(job.app).resume(saved.path, step=None if job.at_last else job.step)
+    # Behind a store, what goes on from an earlier step is a run of its own, with a trace.
+    lines = job.source.journal() if isinstance(job.source, Stored) else None
+    asked = ResumingNetwork(_network(job.app), saved.path, None if job.at_last else job.step, lines=lines)
     asked.decided = _decided(job, saved)
     for firing, decided in job.decisions.reconcile.items():
         asked.reconcile(firing, decided.how, decided.value)

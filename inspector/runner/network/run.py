@@ -173,11 +173,14 @@ class GoingOn(agents.Deciding):
 
 
 class ResumingNetwork(GoingOn):
-    """A run in a trace that goes on as a run of its own."""
+    """A run in a trace that goes on as a run of its own. `lines` is its journal when that is no file; then `path` only
+    says where it is."""
 
-    def __init__(self, network: Network, path: str, step: int | None, rerun: str | None = None) -> None:
+    def __init__(
+        self, network: Network, path: str, step: int | None, rerun: str | None = None, lines: bytes | None = None
+    ) -> None:
         super().__init__(network)
-        self.path, self.step, self.rerun = path, step, rerun
+        self.path, self.step, self.rerun, self._lines = path, step, rerun, lines
         self._claims: Claims | None = None
 
     def id(self, run_id: str) -> Self:
@@ -192,6 +195,8 @@ class ResumingNetwork(GoingOn):
 
     def load(self) -> SavedNetwork:
         """The saved run, with what it is resumed from."""
+        if self._lines is not None:
+            return restore.read(self.path, self._lines, self.step, self.rerun)
         return restore.load(self.path, self.step, self.rerun)
 
     def run_sync(self, **options: Any) -> NetworkResult:
