@@ -66,3 +66,22 @@ def test_the_rig_run_waits_for_its_tools() -> None:
     assert [row.status for row in state.pending or ()] == ["ready", "ready", "answered"]
     assert run.resume().possible
     assert run.problems() == []
+
+
+def test_the_store_holds_a_run_of_each_kind(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.write_bytes((FOLDER / "runs.db").read_bytes())
+    runs = open_path(str(path))
+    stand = {row.id: (row.status, row.reason) for row in runs.rows()}
+    assert stand == {
+        "order-A-17": ("completed", None),
+        "order-A-17-late": ("suspended", "approval"),
+        "order-A-17-again": ("interrupted", "lease_expired"),
+    }
+    run = runs.open("order-A-17-again")
+    list(run.index())
+    state = run.state(len(run))
+    assert state is not None
+    assert [item.name for item in state.pending or () if item.status == "ambiguous"] == ["refund"]
+    assert [*runs.problems(), *run.problems()] == []
+    runs.close()

@@ -189,9 +189,8 @@ def test_a_network_goes_on_from_an_earlier_step_as_a_trace_of_its_own(shell: She
     assert (events[-1]["replayed"], events[-1]["ran"]) == (1, 1)
     assert (shell.folder / "fired").read_text().split() == ["add", "double", "double"]
     assert (shell.folder / "runs.db").read_bytes() == before
-    assert shell(*fork)[0] == 2, "the trace is there"
-    code, _, err = shell("check", "runs.db", "--run", "n", "--step", "9")
-    assert (code, err.count("\n")) == (2, 1), err
+    code, _, err = shell(*fork)
+    assert (code, "already_resumed" in err) == (3, True), err
 
 
 def test_a_trace_goes_into_a_store_and_out_again(shell: Shell) -> None:
