@@ -18,7 +18,7 @@ from inspector.runner import signals
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
 from inspector.runner.leg import Telemetry
-from inspector.runner.network import agents, restore
+from inspector.runner.network import agents, restore, tail
 from inspector.runner.network.bodies import checked
 from inspector.runner.network.driven import Driven, Observe
 from inspector.runner.network.fit import fitted, hooked
@@ -196,7 +196,7 @@ class ResumingNetwork(GoingOn):
     def load(self) -> SavedNetwork:
         """The saved run, with what it is resumed from."""
         if self._lines is not None:
-            return restore.read(self.path, self._lines, self.step, self.rerun)
+            return restore.read(self.path, tail.of_bytes(self._lines), self.step, self.rerun)
         return restore.load(self.path, self.step, self.rerun)
 
     def run_sync(self, **options: Any) -> NetworkResult:
