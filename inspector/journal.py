@@ -90,7 +90,7 @@ class TraceFile:
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             raise UsageError(path, "exists already: a run's trace is never written over") from None
-        _sync_folder(os.path.dirname(os.path.abspath(path)))
+        sync_folder(os.path.dirname(os.path.abspath(path)))
 
     def append(self, *records: JournalRecord, durable: bool = False) -> None:
         # One write: a kill leaves whole lines, but for the last.
@@ -109,7 +109,7 @@ class TraceFile:
             self._fd = -1
 
 
-def _sync_folder(path: str) -> None:
+def sync_folder(path: str) -> None:
     """The file's name too must survive the loss of power."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:

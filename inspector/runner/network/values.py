@@ -1,4 +1,5 @@
-"""The large values of a run in files beside its trace: written when a token is put, read when it is taken."""
+"""The large values of a run in files beside its trace: written when a token is put, read when it is taken. A file would
+survive the loss of power before any record names it."""
 
 import os
 from collections import OrderedDict
@@ -6,6 +7,7 @@ from collections.abc import Iterable
 
 from inspector.dataflow.codec import Unreadable
 from inspector.errors import JournalError
+from inspector.journal import sync_folder
 from inspector.model.large import LIMIT, folder, reference, referred, whole
 from inspector.model.values import Value, to_json
 from inspector.runner.restore import decode
@@ -82,12 +84,17 @@ class LargeValues:
         if os.path.exists(path):
             return
         try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            if not os.path.isdir(self._folder):
+                os.makedirs(self._folder, mode=0o700, exist_ok=True)
+                sync_folder(os.path.dirname(os.path.abspath(self._folder)))
             part = f"{path}.{os.getpid()}.part"
             fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with open(fd, "wb") as file:
                 file.write(data)
+                file.flush()
+                os.fsync(fd)
             os.replace(part, path)
+            sync_folder(self._folder)
         except OSError as error:
             raise JournalError(path, error.strerror or "cannot be written to") from error
 

@@ -11,7 +11,9 @@ import pytest
 from inspector import Network, ResumeRefused, actor
 from inspector.errors import UsageError
 from inspector.formats import largevalues, open_path
-from inspector.model.large import LIMIT, folder
+from inspector.journal import TraceFile
+from inspector.model.large import LIMIT, folder, references
+from inspector.model.values import to_json
 from inspector.resume import check, open_job, resume
 from inspector.resume.apps import App
 
@@ -87,6 +89,32 @@ async def test_a_large_token_is_written_once_and_read_back(tmp_path: Path) -> No
     job = open_job(path, App(target="a:b", value=line(), digest="d"))
     ended = await asyncio.to_thread(resume, job, lambda event: None)
     assert ended.output == pages("a", "b")
+
+
+async def test_a_value_is_on_the_disk_before_a_record_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced, named, fsync, append = set[tuple[int, int]](), list[str](), os.fsync, TraceFile.append
+
+    def kept(fd: int) -> None:
+        fsync(fd)
+        synced.add((os.fstat(fd).st_dev, os.fstat(fd).st_ino))
+        if os.path.samestat(os.fstat(fd), os.stat(tmp_path)):
+            names.update(os.listdir(tmp_path))
+        elif os.path.isdir(folder(path)) and os.path.samestat(os.fstat(fd), os.stat(folder(path))):
+            names.update(os.listdir(folder(path)))
+
+    def checked(self: TraceFile, *records: Any, durable: bool = False) -> None:
+        for digest in references(json.loads(to_json(records))):
+            file = os.stat(os.path.join(folder(path), f"{digest}.json"))
+            assert (file.st_dev, file.st_ino) in synced
+            assert {f"{digest}.json", os.path.basename(folder(path))} <= names
+            named.append(digest)
+        append(self, *records, durable=durable)
+
+    path, names = str(tmp_path / "t.jsonl"), set[str]()
+    monkeypatch.setattr(os, "fsync", kept)
+    monkeypatch.setattr(TraceFile, "append", checked)
+    assert (await line().run({"word": ["a", "b"]}, trace=path)).outputs == pages("a", "b")
+    assert len(set(named)) == 2
 
 
 async def test_a_resumed_run_has_its_own_copy(tmp_path: Path) -> None:
