@@ -96,8 +96,9 @@ class RunStart(_Stoppable, kw_only=True):
 
 
 class Ambiguous(HookEvent, kw_only=True):
-    """A run goes on, and a model or tool call of an earlier process may have happened; nobody decided about it.
-    `idempotency_key` is the one that it was made with; `call_id` and `arguments` are those of a tool call."""
+    """A run goes on, and a model or tool call of an earlier process, or a firing, may have happened; nobody decided
+    about it. `operation` is `model`, `tool` or `firing`; `idempotency_key` is the one that it was made with; `call_id`
+    and `arguments` are those of a tool call, or a firing's id and its tokens by port; `attempt` counts calls only."""
 
     kind = "ambiguous"
     operation: str

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.dataflow.codec import Unreadable
+from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan as NetworkPlan
 from inspector.diff import Side, compare
@@ -98,10 +99,11 @@ def plan(job: Job) -> Plan:
         ),
         runs_again=(
             *_again(saved, flat),
+            *_asked(network, saved, run),
             *(_planned(agent.name, work) for agent in waits for work in agent.found.again),
         ),
         needs=(
-            *_needs(saved, run),
+            *_needs(network, saved, run),
             *(
                 Need(call_id=owed.call_id, name=f"{agent.name}/{owed.name}", question=owed.question, detail=owed.detail)
                 for agent in waits
@@ -189,12 +191,28 @@ def _again(saved: SavedNetwork, flat: NetworkPlan) -> Iterator[Planned]:
         yield Planned(name=name, kind="firing", note=f"{count} completed behind the step{declared}")
 
 
-def _needs(saved: SavedNetwork, run: NetworkRun) -> Iterator[Need]:
+def _doubtful(saved: SavedNetwork, run: NetworkRun) -> Iterator[Firing]:
+    """The firings that may have had their effects, and are not declared harmless to run again."""
     begun = {happened.id for happened in saved.open}
-    detail = "it was begun, and no end of it is recorded: it may have had its effects"
     for firing in run.ready(len(run.plan.nodes)):
         actor = firing.node.actor
         if firing.id in begun and actor is not None and actor.kind != "agent" and actor.idempotency != "supported":
+            yield firing
+
+
+def _asked(network: Network, saved: SavedNetwork, run: NetworkRun) -> Iterator[Planned]:
+    watch = network.watch(saved.header.id)
+    for firing in _doubtful(saved, run):
+        if watch.consulted(firing.node.name):
+            note = "may have happened; a hook is asked"
+            yield Planned(name=firing.node.name, kind="firing", call_id=firing.id, note=note)
+
+
+def _needs(network: Network, saved: SavedNetwork, run: NetworkRun) -> Iterator[Need]:
+    watch = network.watch(saved.header.id)
+    detail = "it was begun, and no end of it is recorded: it may have had its effects"
+    for firing in _doubtful(saved, run):
+        if not watch.consulted(firing.node.name):
             yield Need(call_id=firing.id, name=firing.node.name, question="reconcile", detail=detail)
 
 

@@ -102,7 +102,7 @@ class Driven:
             taken = self.taken_from or (str(Owned(self.taken)) if self.taken is not None else None)
             if taken is not None:
                 self.recorder.decision("take over", taken, None, self.decided.take_over)
-            left = self._reconcile()
+            left = await self._reconcile()
             ended = None
             with self.watch.run_span(link):
                 if not left and not self._aborted:
@@ -123,14 +123,23 @@ class Driven:
         ready = {firing.id: firing for firing in self.run.ready(len(self.run.plan.nodes))}
         return [ready[firing] for firing in self.open if firing in ready]
 
-    def _reconcile(self) -> list[str]:
-        """Do what was decided about firings that may have happened; the ids of those that still wait."""
-        left = []
+    async def _reconcile(self) -> list[str]:
+        """Do what was decided about firings that may have happened, by somebody or else by a hook; the ids of those
+        that still wait."""
+        left: list[str] = []
         for firing in self._doubtful():
-            firing_id, decided = firing.id, self.open[firing.id]
+            firing_id, decided, why = firing.id, self.open[firing.id], self.decided.why.get(firing.id)
+            if decided is None and firing.node.kind != "agent":
+                try:
+                    decided, why = await self.watch.doubts(self.run, firing, self.origin), "a hook decided"
+                except Stopped as stopped:
+                    self.stop(stopped.reason)
+                    return left
+                finally:
+                    self.keep_scratch()
             how, value = decided or ("retry" if _repeatable(firing) else "leave", None)
             if decided is not None:
-                self.recorder.decision(f"reconcile {how}", firing_id, value, self.decided.why.get(firing_id))
+                self.recorder.decision(f"reconcile {how}", firing_id, value, why)
             if how == "leave":
                 left.append(firing_id)
                 self.recorder.operation(firing, "ambiguous")  # also in this journal: it may be resumed in turn
@@ -139,7 +148,10 @@ class Driven:
                 puts = _puts(firing, value)
                 for port, token in puts:
                     for queue in firing.node.writes.get(port, ()):
-                        checked(self.run.plan.links[queue], self.run.values.decode(token))
+                        try:
+                            checked(self.run.plan.links[queue], self.run.values.decode(token))
+                        except TypeError as error:
+                            raise UsageError(firing_id, str(error)) from error
                 self.run.begin(firing)
                 self.step(self.run.commit(firing, puts, firing.state), firing if self._goes_on else None)
             elif how in ("failure", "abort"):

@@ -10,14 +10,17 @@ import msgspec
 
 from inspector.dataflow import network as dataflow
 from inspector.dataflow.firing import Firing
+from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.network import Loop, When
 from inspector.dataflow.plan import Plan
 from inspector.model.run import RunError
 from inspector.model.values import Value, to_json
 from inspector.runner import hookchain
+from inspector.runner import hooks as hooking
 from inspector.runner.agent import Agent
-from inspector.runner.hooks import FiringBegins, FiringResult, RunSettled
+from inspector.runner.hooks import Ambiguous, FiringBegins, FiringResult, RunSettled
 from inspector.runner.leg import Telemetry
+from inspector.runner.network.bodies import idempotency_key
 
 Path = tuple[str, ...]
 
@@ -95,6 +98,26 @@ class Watch:
             **self.heard(), node=firing.node.name, firing_id=firing.id, tokens=dict(tokens), idempotency_key=key
         )
         await hookchain.first(heard_at(self.hooks, firing.node.path), event)
+
+    def consulted(self, node: str) -> bool:
+        """Whether a hook is asked about a firing of the node of this name that may have happened."""
+        return any(hooking.heard(hook, Ambiguous.kind) for hook in self.at(node))
+
+    async def doubts(self, run: NetworkRun, firing: Firing, origin: str) -> tuple[str, Value] | None:
+        """What the hooks say of a firing that may have happened, and with which value; None when they leave it to the
+        rules. Raises hookchain.Stopped."""
+        actor = firing.node.actor
+        event = Ambiguous(
+            **self.heard(),
+            operation="firing",
+            name=firing.node.name,
+            call_id=firing.id,
+            arguments={port: run.values.whole(token) for port, token in firing.tokens.items()},
+            idempotency=actor.idempotency if actor is not None else None,
+            idempotency_key=idempotency_key(origin, firing),
+        )
+        action = await hookchain.first(heard_at(self.hooks, firing.node.path), event)
+        return None if action.kind == "proceed" else (action.kind, action.value)
 
     async def ended(
         self, firing: Firing, tokens: Mapping[str, Any], puts: Sequence[tuple[str, Value]], error: RunError | None

@@ -190,3 +190,63 @@ async def test_spans_are_nested_and_a_resume_links_to_the_run_before(tmp_path: P
     await net.resume(trace).run()
     last = spans.get_finished_spans()[-1]
     assert [link.context.span_id for link in last.links] == [first["invoke_workflow office"].context.span_id]
+
+
+@pytest.mark.parametrize(
+    ("says", "status", "reason", "said"),
+    [
+        (None, "suspended", "reconciliation", []),
+        (lambda event: event.retry(), "completed", None, ["A"]),
+        (lambda event: event.result("B"), "completed", None, ["B"]),
+        (lambda event: event.failure("lost"), "failed", "aborted", []),
+        (lambda event: event.abort(), "failed", "aborted", []),
+        (lambda event: event.leave(), "suspended", "reconciliation", []),
+        (lambda event: 1 / 0, "cancelled", "the hook Deciding raised ZeroDivisionError: division by zero", []),
+    ],
+)
+async def test_a_hook_decides_about_a_firing_that_may_have_happened(
+    tmp_path: Path, says: Any, status: str, reason: str | None, said: list[str]
+) -> None:
+    told: list[Any] = []
+
+    class Deciding(Hook):
+        def on_ambiguous(self, event: Any) -> Any:
+            told.append((event.operation, event.name, event.call_id, event.arguments, event.idempotency))
+            event.scratch["asked"] = len(told)
+            return says(event) if says is not None else None
+
+    @actor
+    async def slow(text: str) -> str:
+        if text in FAILS:
+            await asyncio.Event().wait()
+        return text.upper()
+
+    def net() -> Network:
+        made = Network("line", hooks=[Deciding()])
+        node = made.add(slow)
+        made.connect(made.input("text"), node.text)
+        made.connect(node.out, made.output("said"))
+        return made
+
+    first, second = str(tmp_path / "t.jsonl"), str(tmp_path / "u.jsonl")
+    FAILS.add("a")
+    going = asyncio.ensure_future(net().run({"text": ["a"]}, trace=first))
+    while b'"status":"started"' not in (Path(first).read_bytes() if Path(first).exists() else b""):
+        await asyncio.sleep(0)
+    going.cancel()
+    await asyncio.wait([going])
+    FAILS.clear()
+    job = open_job(first, App(target="a:b", value=net(), digest="d"))
+    plan = await asyncio.to_thread(check, job)
+    assert (plan.needs, [work.call_id for work in plan.runs_again]) == ((), ["slow#1"])
+    done = await net().resume(first).run(trace=second)
+    assert (done.status, done.reason, done.outputs) == (status, reason, {"said": said})
+    assert told == [("firing", "slow", "slow#1", {"text": "a"}, "unknown")]
+    written = Path(second).read_text()
+    assert ('"record":"decision"' in written) == (status != "cancelled" and says is not None)
+    if status in ("suspended", "cancelled"):  # nothing happened: it is asked again
+        assert (await net().resume(second).run()).status == status
+        assert (len(told), told[1]) == (2, told[0])
+        decided = net().resume(second).reconcile("slow#1", "result", "by hand")
+        assert (await decided.run()).outputs == {"said": ["by hand"]}
+        assert len(told) == 2
