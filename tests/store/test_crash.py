@@ -54,3 +54,29 @@ def _as_if_nothing_had_happened(case: dict[str, Any], clean: dict[str, Any]) -> 
         if not kind.startswith("operation_"):
             assert kinds[kind] == count, f"{place}: {kind}"
     assert case["attempt"] <= 1 + kills, place
+
+
+def test_a_network_killed_at_writes_and_killed_again(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.store.crash_network", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-500:]
+    *killed, last = [json.loads(line) for line in done.stdout.splitlines()]
+    clean = last["clean"]
+    assert clean["row"] == ["completed", None, len(clean["seqs"]), True, True]
+    assert len(killed) >= 4
+    assert {case["kills"] for case in killed} >= {2}
+    for case in killed:
+        place = f"killed at write {case['at']}"
+        for name in ("row", "outputs", "seqs", "open"):
+            assert case[name] == clean[name], f"{place}: {name}"
+        counts, expected = Counter(case["effects"]), Counter(clean["effects"])
+        assert set(counts) == set(expected), place
+        for effect, count in counts.items():
+            # What says that it may run again can run once more for each kill.
+            most = expected[effect] + (case["kills"] if effect.startswith("again ") else 0)
+            assert expected[effect] <= count <= most, f"{place}: {effect} {count} times"
