@@ -1,5 +1,6 @@
 """The shared context: seen by others when a firing succeeds, journaled with its step, there on a resume."""
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from inspector.formats import open_path
 from inspector.runner.claims import Claims
 
 FAILS: set[str] = set()
+STEP = '{"record":"step"'
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +69,43 @@ async def test_a_firing_that_fails_changes_nothing_and_a_resume_has_the_rest(tmp
     assert values(second)[-1]["words"] == ["one", "two"]
     result = await notes().resume(trace, step=0).claims(claims).run(trace=str(tmp_path / "v.jsonl"))
     assert result.outputs == {"said": ["one 1 1", "two 2 2"]}
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+async def test_inside_a_nested_network_changes_are_whole_and_in_their_step(tmp_path: Path, workers: int) -> None:
+    @actor
+    def count(said: str, context: Any) -> int:
+        return len(context.get("words"))
+
+    def nested() -> Network:
+        middle, outer = Network("middle"), Network("outer")
+        inner, counting = middle.add(notes()), middle.add(count)
+        middle.connect(middle.input("word"), inner.word)
+        middle.connect(inner.said, counting.said)
+        middle.connect(counting.out, middle.output("count"))
+        node = outer.add(middle)
+        outer.connect(outer.input("word"), node.word)
+        outer.connect(node["count"], outer.output("count"))
+        return outer
+
+    trace, second = str(tmp_path / "t.jsonl"), str(tmp_path / "u.jsonl")
+    FAILS.add("two")
+    failed = await nested().run({"word": ["one", "two"]}, workers=workers, trace=trace)
+    assert [failure.firing.node.name for failure in failed.failures] == ["middle/notes/note"]
+    FAILS.clear()
+    resumed = nested().resume(trace).claims(Claims(str(tmp_path))).workers(workers)
+    assert (await resumed.run(trace=second)).status == "completed"
+    one = {"words": ["one"], "lengths": {"one": 3}, "last": "one"}
+    both = {"words": ["one", "two"], "lengths": {"one": 3, "two": 3}, "last": "two"}
+    found = []
+    for path in (trace, second):
+        steps = [json.loads(line) for line in Path(path).read_text().splitlines() if line.startswith(STEP)]
+        changed = [(step["step"]["name"], step["change"].get("values")) for step in steps]
+        assert {name for name, kept in changed if kept is None} <= {"middle/count"}
+        found += [(name, kept) for name, kept in changed if kept is not None]
+    assert found == [("middle/notes/note", one), ("middle/notes/note", both)]
+    assert [kept for kept in values(trace) if kept not in ({}, one)] == []
+    assert (values(trace)[-1], values(second)[0], values(second)[-1]) == (one, one, both)
 
 
 async def test_firings_at_the_same_time_both_append(tmp_path: Path) -> None:

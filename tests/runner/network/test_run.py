@@ -21,8 +21,8 @@ from inspector.dataflow.codec import Unsavable
 from inspector.errors import UsageError
 from inspector.formats import open_path
 from inspector.model.values import to_json
-from inspector.resume import open_job
-from inspector.resume.apps import App
+from inspector.resume import open_job, resume
+from inspector.resume.apps import App, load
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
@@ -330,3 +330,22 @@ def test_results_are_values(tmp_path: Path) -> None:
     result = line().run_sync({"numbers": [1]})
     assert isinstance(result, NetworkResult)
     assert to_json(result.saved_outputs) == '{"sums":[101]}'
+
+
+def test_a_helper_module_that_was_mended_is_the_one_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    flow, helper, trace = tmp_path / "flow_mended.py", tmp_path / "helper_mended.py", str(tmp_path / "t.jsonl")
+    flow.write_text(
+        "from helper_mended import price\nfrom inspector import Network, actor\n"
+        "@actor\ndef pay(amount: int) -> str:\n    return price(amount)\n"
+        "net = Network('till')\npaying = net.add(pay)\nnet.connect(net.input('amount'), paying.amount)\n"
+        "net.connect(paying.out, net.output('paid'))\n"
+    )
+    helper.write_text("def price(amount):\n    assert amount < 2\n    return f'old {amount}'\n")
+    first = load(f"{flow}:net")
+    assert first.value.run_sync({"amount": [1, 2, 3]}, trace=trace).status == "failed"
+    helper.write_text("def price(amount):\n    assert amount < 9\n    return f'new {amount}'\n")
+    app = load(f"{flow}:net")
+    assert app.digest != first.digest
+    ended = resume(open_job(trace, app), lambda event: None)
+    assert (ended.status, ended.output) == ("completed", {"paid": ["old 1", "new 2", "new 3"]})
