@@ -15,6 +15,7 @@ def complain(message: str) -> None:
 
 def guarded(command: Callable[[], int]) -> int:
     """Runs the command; every way to end becomes an exit code and lines on stderr, never a traceback."""
+    _stand_in()
     # Whatever the locale says, text leaves as UTF-8, and what is no text leaves visibly.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
@@ -46,6 +47,18 @@ def guarded(command: Callable[[], int]) -> int:
             return 2
         complain(one_line(f"internal error: {type(error).__name__}: {error} ({_origin(error)}); please report it"))
         return 2
+
+
+def _stand_in() -> None:
+    """Gives a stream that was closed before the start (`>&-`) something to fail on: else a file that is opened
+    later gets its number, and what is printed would go there."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR if name == "stderr" else os.O_RDONLY)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
 
 def _origin(error: BaseException) -> str:

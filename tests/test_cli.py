@@ -107,6 +107,28 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (f"show {TRACE} >&-", "runinspect: output: Bad file descriptor\n"),
+        (f"export {TRACE} >&- <&-", "runinspect: output: Bad file descriptor\n"),
+        (f"show {TRACE} >&- 2>&-", ""),
+        (f"{TRACE} >&-", f"runinspect: {TRACE}: the screen needs a terminal; `runinspect show` prints the run\n"),
+        ("show - <&-", "runinspect: -: is empty: there is nothing to read\n"),
+    ],
+)
+def test_streams_that_are_closed(command: str, said: str) -> None:
+    done = subprocess.run(f"{COMMAND} {command}", shell=True, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", said)
+
+
+def test_a_file_gets_no_number_of_a_closed_stream(tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    done = subprocess.run(f"{COMMAND} export {TRACE} -o {target} <&- >&- 2>&-", shell=True, check=False, timeout=60)
+    assert done.returncode == 0
+    assert all(json.loads(line) for line in target.read_text().splitlines())
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_is_said() -> None:
     done = subprocess.run(

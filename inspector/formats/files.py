@@ -11,7 +11,6 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import IO
 
 from inspector.errors import UnreadableError
 from inspector.model.text import one_line
@@ -28,7 +27,7 @@ class File:
     def __init__(self, path: str, label: str | None = None) -> None:
         self.path = path
         self.label = one_line(label or os.path.basename(path) or path)
-        self._fd = _spool(sys.stdin.buffer) if path == "-" else _open(path)
+        self._fd = _spool(sys.stdin.fileno(), path) if path == "-" else _open(path)
         if path == "-":
             self.label = "stdin"
         self.size = os.fstat(self._fd).st_size
@@ -97,17 +96,23 @@ def _open(path: str) -> int:
         return fd
     if stat.S_ISFIFO(mode):
         os.set_blocking(fd, True)
-        with os.fdopen(fd, "rb") as pipe:
-            return _spool(pipe)
+        try:
+            return _spool(fd, path)
+        finally:
+            os.close(fd)
     os.close(fd)
     kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
     raise UnreadableError(path, f"is {kind}")
 
 
-def _spool(stream: IO[bytes]) -> int:
-    """An unnamed temporary copy of what a stream still holds; the descriptor."""
-    with tempfile.TemporaryFile() as copy:
-        while piece := stream.read(CHUNK):
-            copy.write(piece)
-        copy.flush()
-        return os.dup(copy.fileno())
+def _spool(stream: int, path: str) -> int:
+    """An unnamed temporary copy of what the stream of a descriptor still holds; the copy's descriptor."""
+    try:
+        # No buffered reader: while it waits for bytes it holds a lock, without which the process cannot end.
+        with tempfile.TemporaryFile() as copy:
+            while piece := os.read(stream, CHUNK):
+                copy.write(piece)
+            copy.flush()
+            return os.dup(copy.fileno())
+    except OSError as error:
+        raise UnreadableError(path, f"cannot be copied to a temporary file: {error.strerror or error}") from error

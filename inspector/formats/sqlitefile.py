@@ -34,6 +34,7 @@ KEEP_SIZE = 4 << 20
 CELL_LIMIT = 1 << 28
 """Bytes of the longest cell that is read."""
 QUERY_SECONDS = 60.0
+"""How long SQLite may work for the rows of one query."""
 OPEN_SECONDS = 5.0
 """How long a database may be checked, and a damaged one read, at opening: damage can send SQLite in circles."""
 BATCH = 64
@@ -57,13 +58,22 @@ class Database:
         self._open()
 
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query, one by one. Damage met on the way ends the rows and becomes a problem."""
+        """The rows of a query, one by one. Damage met on the way ends the rows and becomes a problem; so does
+        more than QUERY_SECONDS of SQLite's time, however fast single rows come: pages that lead back to each
+        other give rows without end."""
+        spent = 0.0
         try:
-            self._deadline = time.monotonic() + QUERY_SECONDS
+            begun = time.monotonic()
+            self._deadline = begun + QUERY_SECONDS
             cursor = self._connection.execute(query, parameters)
             while batch := cursor.fetchmany(BATCH):
+                spent += time.monotonic() - begun
                 yield from batch
-                self._deadline = time.monotonic() + QUERY_SECONDS
+                if spent > QUERY_SECONDS:
+                    self._note(f"rows cannot all be read: there is no end of them after {QUERY_SECONDS:g} s")
+                    return
+                begun = time.monotonic()
+                self._deadline = begun + QUERY_SECONDS - spent
         except (sqlite3.Error, OverflowError, MemoryError) as error:
             self._note(f"rows cannot be read: {error or type(error).__name__}")
 

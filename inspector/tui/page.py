@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.screen import Screen
 
@@ -50,6 +51,17 @@ class Page(Screen[Line | None]):
     def chosen(self, line: Line, index: int) -> None:
         """Enter on a row."""
         self.dismiss(line)
+
+    def dismiss(self, result: Line | None = None) -> AwaitComplete:
+        """Goes away, with an answer. A second Esc or Enter that was typed before comes to a page that has gone, or
+        that another covers: it does nothing, where Textual would take away whatever is on top."""
+        return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def leave(self) -> None:
+        """Goes away unasked, with whatever covers it."""
+        while not self.is_active:
+            self.app.pop_screen()
+        self.dismiss(None)
 
     def back(self) -> bool:
         """Esc or q; False where there is nothing to go back to."""

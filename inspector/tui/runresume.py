@@ -119,7 +119,7 @@ class RunResume(RunActions):
         live.take(event.told)
         self.update_live()
         if live.run is not None and page is not None and self.desk is not None:
-            page.dismiss(None)
+            page.leave()
             self._show(live, live.trace)
         if kind == "Finished":
             self._finished(live, page, event.told)
@@ -128,7 +128,7 @@ class RunResume(RunActions):
         if page is not None:
             ended = live.ended
             if ended is not None and ended.trace and ended.trace != live.resumption.path:
-                page.dismiss(None)
+                page.leave()
                 self._show(live, ended.trace)
             else:
                 page.finished(told)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -50,6 +51,32 @@ def make(path: Path, rows: int = 3, journal: str = "delete") -> Path:
     connection.executemany("INSERT INTO t VALUES (?, ?)", [(n, f"value {n} " + "x" * 200) for n in range(1, rows + 1)])
     connection.commit()
     connection.close()
+    return path
+
+
+def circles(path: Path, keys: str = "k INTEGER PRIMARY KEY, v TEXT", size: int = 512) -> Path:
+    """A table whose inner pages lead to one page alone each, many times, six levels deep: more rows than
+    anybody could read."""
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA page_size = {size}")
+    connection.execute(f"CREATE TABLE t ({keys})")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", [(n, "x" * 60) for n in range(200)])
+    connection.commit()
+    connection.close()
+    data = path.read_bytes()
+    pages = [bytearray(data[begin : begin + size]) for begin in range(0, len(data), size)]
+    root = pages[1]
+    inner = bytes(root)
+    leaf = struct.unpack_from(">I", inner, 8)[0]
+    for level in range(6):
+        page = root if level == 0 else bytearray(inner)
+        to = leaf if level == 5 else len(pages) + (1 if level == 0 else 2)
+        for place in [8, *struct.unpack_from(f">{struct.unpack_from('>H', inner, 3)[0]}H", inner, 12)]:
+            struct.pack_into(">I", page, place, to)
+        if level:
+            pages.append(page)
+    struct.pack_into(">I", pages[0], 28, len(pages))
+    path.write_bytes(b"".join(pages))
     return path
 
 
@@ -618,10 +645,24 @@ def test_endless_query_is_ended(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT MAX(x) FROM n"
     assert list(database.rows(endless)) == []
     assert "interrupted" in database.problems[-1].message
+    late = 0.0
+    monkeypatch.setattr(sqlitefile, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + late))
+    monkeypatch.setattr(sqlitefile, "QUERY_SECONDS", 60.0)
     few = database.rows("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n LIMIT 90000")
     assert next(few) == (1,)
-    time.sleep(0.1)
+    late = 100.0
     assert len(list(few)) == 89999, "time that the caller takes does not count"
+    database.close()
+
+
+def test_pages_in_circles_end(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows come fast, each batch in no time, and without end."""
+    monkeypatch.setattr(sqlitefile, "CHECK_LIMIT", 0)
+    monkeypatch.setattr(sqlitefile, "QUERY_SECONDS", 0.05)
+    database = Database(str(circles(home / "a.db")))
+    rows = sum(1 for _ in itertools.islice(database.rows("SELECT k FROM t"), 3_000_000))
+    assert 100 < rows < 3_000_000
+    assert "there is no end of them" in str(database.problems) or "interrupted" in str(database.problems)
     database.close()
 
 

@@ -11,7 +11,9 @@ from inspector.model.run import SourceInfo, State
 from inspector.model.source import RunSet, RunSource
 from inspector.tui.bars import Footer
 from inspector.tui.opening import OpeningScreen
+from inspector.tui.page import Page
 from inspector.tui.pages import ErrorPage, FilterPage, Palette, ProblemsPage
+from inspector.tui.prompt import Prompt
 from inspector.tui.reports import Stood
 from inspector.tui.runscreen import RunScreen
 from inspector.tui.runsscreen import RunsPage
@@ -300,6 +302,40 @@ async def test_the_run_that_was_asked_for_is_opened_without_the_list(monkeypatch
         assert (session.facts.run.id, session.cursor) == ("r3", 4)  # type: ignore[union-attr]
         await press(pilot, "q")
         assert app.return_code == 0
+
+
+async def test_what_is_typed_twice_takes_one_page_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.several(), run="r99") as (app, pilot, _):
+        await press(pilot, "question_mark")
+        page = app.screen
+        assert isinstance(page, Page)
+        page.dismiss(None)
+        page.dismiss(None)
+        await settle(pilot)
+        assert isinstance(app.screen, ErrorPage)
+        app.desk.palette()
+        palette = app.screen
+        assert isinstance(palette, Palette)
+        await pilot.pause()
+        for _ in range(3):
+            palette.prompt.post_message(Prompt.Left("palette"))
+        await settle(pilot)
+        assert isinstance(app.screen, ErrorPage)
+
+
+async def test_a_page_that_leaves_takes_along_what_covers_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
+        below, above = Page("below"), Page("above")
+        answers: list[object] = []
+        app.push_screen(below, answers.append)
+        app.push_screen(above, answers.append)
+        await pilot.pause()
+        below.dismiss(None)
+        assert app.screen is above
+        below.leave()
+        await pilot.pause()
+        assert app.screen is run_screen(app)
+        assert answers == [None]
 
 
 async def test_an_unknown_run_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

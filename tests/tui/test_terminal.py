@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,16 @@ def test_what_is_piped_in_is_shown_and_keys_come_from_the_terminal() -> None:
         terminal.type("k")
         terminal.until("14/15")
         assert terminal.leave("q") == 0
+        assert terminal.restored()
+
+
+def test_it_ends_while_it_waits_for_what_is_piped_in() -> None:
+    command = [sys.executable, "-m", "inspector", "-"]
+    program = f"import subprocess, sys; sys.exit(subprocess.Popen({command!r}, stdin=subprocess.PIPE).wait())"
+    with Terminal(program=program) as terminal:
+        terminal.until("opening - …")
+        assert terminal.leave("q") == 0
+        assert "Fatal" not in terminal.text
         assert terminal.restored()
 
 
