@@ -5,6 +5,7 @@ from textwrap import wrap
 
 from inspector.model.text import one_line
 from inspector.tui.line import Line, Opens, Span, plain
+from inspector.tui.masking import masked
 from inspector.tui.page import Page
 from inspector.tui.prompt import Prompt
 
@@ -14,7 +15,7 @@ WIDTH = 76
 
 def paragraphs(texts: Sequence[str]) -> list[Line]:
     """Texts in rows of words."""
-    return [plain(f" {row}") for text in texts for row in wrap(one_line(text), WIDTH) or [""]]
+    return [plain(f" {row}") for text in texts for row in wrap(masked(one_line(text)), WIDTH) or [""]]
 
 
 class Choice(Page):

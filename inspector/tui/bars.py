@@ -47,6 +47,11 @@ class Bar(Finished):
                 self._strips.pop(y, None)
                 self.refresh(Region(0, y, width, 1))
 
+    def redraw(self) -> None:
+        """Draw all lines anew: they are shown otherwise, and are still the same."""
+        self._strips.clear()
+        self.refresh()
+
     def strips(self, lines: Sequence[int]) -> list[Strip]:
         before = self._width
         if before != self._measure():

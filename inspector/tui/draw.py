@@ -1,4 +1,5 @@
-"""From lines to what the terminal gets. The last gate: nothing that could act on a terminal passes it.
+"""From lines to what the terminal gets. The last gate: nothing that could act on a terminal passes it, and no
+credential, wherever a line has its text from.
 
 Only as much of a text is looked at as the window shows, so a line of 12 MB costs what a short one does.
 """
@@ -12,6 +13,7 @@ from textual.strip import Strip
 
 from inspector.model.text import one_line
 from inspector.tui.line import ASCII_SIGNS, COLOURS, Line
+from inspector.tui.masking import masked
 
 WIDEST = 10_000
 """Cells of a line that can be reached by scrolling sideways; a longer one is opened to be read."""
@@ -61,7 +63,7 @@ def _pieces(line: Line, cells: int, ascii: bool, over: str | None) -> Iterator[S
     """The spans as segments, up to about `cells` cells."""
     for span in line.spans:
         # Characters without a width are rare: twice the room is enough for what people write.
-        text = printable(span.text[: 2 * cells], ascii)
+        text = printable(masked(span.text[: 2 * cells]), ascii)
         yield Segment(text, style_of(span.style if span.style == "match" else over or span.style))
         cells -= len(text) if text.isascii() else Segment(text).cell_length
         if cells <= 0:

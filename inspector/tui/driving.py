@@ -67,7 +67,8 @@ Told = Planned | Happened | Said | Printed | Finished
 
 
 class Resumption:
-    """A resume of a run after `step` (None: its last one) with the code `target`."""
+    """A resume of a run with the code `target`: after `step`, or before the last step of the node `rerun`; with
+    neither, after its last step."""
 
     def __init__(
         self,
@@ -76,13 +77,14 @@ class Resumption:
         *,
         run: str | None,
         step: int | None,
+        rerun: str | None = None,
         format: str | None,
         target: str,
         breaks: Sequence[str] = (),
     ) -> None:
         self._post = post
         self.path, self.target = path, target
-        self._options: dict[str, Any] = {"run": run, "step": step, "format": format}
+        self._options: dict[str, Any] = {"run": run, "step": step, "rerun": rerun, "format": format}
         self.output = Output()
         self.output.changed = lambda: post(Printed())
         self.steering = Steering(lambda event: post(Happened(event)), [read_break(text) for text in breaks])

@@ -47,7 +47,7 @@ KEYS = (
     Key("go", "g", "go", "go to a step by its number", "run", "go to"),
     Key("diff", "d", "diff", "what is different: the step before, the mark, another run, today's code", "run", "diff"),
     Key("resume", "r", "resume", "resume the run: shows the plan first", "run", "resume"),
-    Key("rerun", "R", "rerun", "run again from this step on: shows the plan first", "run"),
+    Key("rerun", "R", "rerun", "run again from this step or node on: shows the plan first", "run"),
     Key("break", "B", "break_at", "hold a run that is resumed before a tool, node or model call; or no longer", "run"),
     Key("detach", "D", "detach", "have the run go on in a process of its own, and follow it", "live"),
     Key("output", "O", "output", "what the code of a run that was resumed here printed", "run"),

@@ -107,5 +107,5 @@ class Live:
             counts += "  r goes on from there"
         spans = [Span(f" {word}  ", OVER.get(ended.status, "failed")), Span(counts, "dim")]
         if ended.output is not None:
-            spans.append(Span(f"  {masked(preview(ended.output, 300))}"))
+            spans.append(Span(f"  {preview(ended.output, 300)}"))
         return Line(tuple(spans))

@@ -1,7 +1,8 @@
 """Credentials on the screen: a visible mark stands in the place of each, until somebody reveals them.
 
-Masked is what becomes text: in the loader's thread where it is long, else where a value becomes a line. What is
-kept of a run, compared and resumed is never masked.
+Whatever is drawn is masked as it is drawn. Before that is masked what would not be known for a credential there
+any more: what is cut to a width, broken into rows or searched. What is kept of a run, compared and resumed is
+never masked.
 """
 
 import re
@@ -9,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from inspector.model.run import RawRecord, Run, Step
+from inspector.model.run import RawRecord, Step
 from inspector.model.values import Value
 
 SHORT = 2000
@@ -23,6 +24,9 @@ SUSPECT = re.compile(
 )
 """What a text has that holds a credential, and most have not: those need no closer look, which takes a while to
 be there."""
+
+LEAST = 10
+"""Characters of the shortest text that holds a credential and what gives it away."""
 
 
 class _Switch:
@@ -41,7 +45,7 @@ def reveal(on: bool) -> None:
 
 def masked(text: str) -> str:
     """A text as it is shown."""
-    if _Switch.revealed:
+    if _Switch.revealed or len(text) < LEAST:
         return text
     return _short(text) if len(text) <= SHORT else _long(text)
 
@@ -88,17 +92,10 @@ def hidden(name: object, value: Value) -> str | None:
 
 def step(step: Step) -> Step:
     """A step with what its row says masked."""
-    summary, error = _optional(step.summary), _optional(step.error)
-    if summary is step.summary and error is step.error:
+    name, summary, error = masked(step.name), _optional(step.summary), _optional(step.error)
+    if name == step.name and summary is step.summary and error is step.error:
         return step
-    return msgspec.structs.replace(step, summary=summary, error=error)
-
-
-def run(run: Run) -> Run:
-    """A run with the reason why it failed masked."""
-    if run.error is None or run.error.message is None or _Switch.revealed:
-        return run
-    return msgspec.structs.replace(run, error=msgspec.structs.replace(run.error, message=_redacted(run.error.message)))
+    return msgspec.structs.replace(step, name=name, summary=summary, error=error)
 
 
 def raw(record: RawRecord | None) -> RawRecord | None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from inspector.tui.line import Line, Opens, plain
-from inspector.tui.masking import masked
 from inspector.tui.page import Page
 from inspector.tui.viewer import Viewer
 
@@ -32,5 +31,5 @@ class OutputPage(Page):
 
 
 def _lines(output: "Output") -> Sequence[Line]:
-    found = [plain(f" {masked(text)}", "", Opens("output", text)) for text in list(output.lines)]
+    found = [plain(f" {text}", "", Opens("output", text)) for text in list(output.lines)]
     return found or [plain(" nothing was printed", "dim")]

@@ -12,6 +12,7 @@ from inspector.tui import keys
 from inspector.tui.columns import KINDS, STATUSES, Columns, Filter
 from inspector.tui.keys import Key, Where
 from inspector.tui.line import STEP_SIGNS, Line, Opens, Span, plain
+from inspector.tui.masking import masked
 from inspector.tui.page import Page
 from inspector.tui.prompt import Prompt
 from inspector.tui.viewer import Viewer
@@ -175,7 +176,7 @@ class ErrorPage(Page):
         )
         lines = []
         for name, text, style in told:
-            for part in wrap(text, max(event.size.width - 12, 20)):
+            for part in wrap(masked(text), max(event.size.width - 12, 20)):
                 lines.append(Line((Span(f" {name:<7}", "dim"), Span(part, style))))
                 name = ""
         self.rows.show(lines)

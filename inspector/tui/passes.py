@@ -5,7 +5,7 @@ from itertools import islice
 
 from inspector.model.run import Definition, Problem
 from inspector.model.source import RunSource
-from inspector.tui import fetch, masking
+from inspector.tui import fetch
 from inspector.tui.columns import Chunk, Filter
 from inspector.tui.fetch import Progress
 from inspector.tui.reports import Damaged, Facts, Known, Report, Scanned, Searched
@@ -44,7 +44,7 @@ def facts(run: RunSource, definition: Definition, read: Progress | None = None, 
     """What is known of a run now."""
     return Facts(
         source=run.source,
-        run=masking.run(run.run()),
+        run=run.run(),
         definition=definition,
         resume=run.resume(),
         known=len(run),

@@ -11,6 +11,7 @@ from inspector.tui.bars import Bar
 from inspector.tui.line import Line
 from inspector.tui.means import Means
 from inspector.tui.reports import Compared, Failed, Judged, Report
+from inspector.tui.rows import Rows
 from inspector.tui.runkeys import RunKeys
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ class RunActions(RunKeys):
         self._badge()
         self.session.forget()
         self.sync(rows=True)
+        for screen in self.app.screen_stack:
+            for bar in screen.query(Bar):
+                bar.redraw()
+            for rows in screen.query(Rows):
+                rows.changed()
         self.tell("credentials are shown; V masks them" if on else "credentials are masked", "problem")
 
     def named(self, target: str) -> None:

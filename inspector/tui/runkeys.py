@@ -6,6 +6,7 @@ from textual.binding import BindingType
 
 from inspector.tui.columns import Filter
 from inspector.tui.keys import bindings, typing
+from inspector.tui.masking import masked
 from inspector.tui.prompt import Prompt
 from inspector.tui.runlayout import RunLayout
 
@@ -105,7 +106,7 @@ class RunKeys(RunLayout):
 
     def action_export(self) -> None:
         facts = self.session.facts
-        name = (facts.run.id or facts.run.name or "run") if facts else "run"
+        name = masked((facts.run.id or facts.run.name or "run") if facts else "run")
         safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name[:60])
         self._ask("export", "write a trace to:", f"{safe}.trace.jsonl")
 

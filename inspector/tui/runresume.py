@@ -61,10 +61,15 @@ class RunResume(RunActions):
             self.resume(None)
 
     def action_rerun(self) -> None:
-        self.resume(max(self.session.cursor - 1, 0))
+        node = self._node()
+        if node is not None:
+            self.resume(None, node)
+        else:
+            self.resume(max(self.session.cursor - 1, 0))
 
-    def resume(self, step: int | None) -> None:
-        """Show the plan of a resume after a step; None: the last one."""
+    def resume(self, step: int | None, rerun: str | None = None) -> None:
+        """Show the plan of a resume after a step, or before the last step of the node `rerun`; with neither, after
+        the last step."""
         if self.means.read_only:
             self.tell("read-only: nothing is resumed")
         elif self.driven is not None:
@@ -72,11 +77,11 @@ class RunResume(RunActions):
         elif self.desk is not None and self.desk.path == "-":
             self.tell("a run is resumed from its own file, and this one came through a pipe")
         elif self.code is None or self.code.target is None:
-            self.ask_code(lambda: self.resume(step))
+            self.ask_code(lambda: self.resume(step, rerun))
         else:
-            self._plan(step)
+            self._plan(step, rerun)
 
-    def _plan(self, step: int | None) -> None:
+    def _plan(self, step: int | None, rerun: str | None) -> None:
         from inspector.tui.driving import Resumption
         from inspector.tui.resumescreen import ResumePage
 
@@ -87,6 +92,7 @@ class RunResume(RunActions):
             self.desk.path,
             run=self.desk.opened_run,
             step=step,
+            rerun=rerun,
             format=self.desk.format,
             target=self.code.target or "",
             breaks=self.means.breaks,
@@ -198,9 +204,13 @@ class RunResume(RunActions):
             TextPage("Breakpoints", told, "hold at:", self._break, text=self._here(), check=wrong_break)
         )
 
+    def _node(self) -> str | None:
+        """The node of the graph that one stands on; None where that is none."""
+        return None if self.timeline.has_focus else self.pane.node_at_cursor()
+
     def _here(self) -> str:
         """The breakpoint before the node of the graph that one stands on, else before what ran at the step."""
-        node = self.pane.node_at_cursor() if not self.timeline.has_focus else None
+        node = self._node()
         if node is not None:
             return f"node:{node}"
         found = self.session.row(self.session.row_of(self.session.cursor)).timed

@@ -1,6 +1,7 @@
 """Credentials on the screen: nowhere until a key reveals them, and that is written down."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,12 +10,12 @@ from textual.pilot import Pilot
 
 from inspector import audit
 from inspector.formats.memory import OneRun
-from inspector.model.run import Message, Pending, Queue, RunError, State
+from inspector.model.run import Message, Pending, Problem, Queue, RunError, RunRow, State
 from inspector.tui import masking
 from inspector.tui.means import Means
 from inspector.tui.viewer import Viewer
 from tests.tui import fakes
-from tests.tui.screens import WIDE, app_for, press, settle, shown, texts
+from tests.tui.screens import NARROW, WIDE, app_for, press, run_screen, settle, shown, texts
 
 KEY = "sk-live-abcdefghijklmnop1234567890"
 PASSWORD = "correct-horse-battery"
@@ -147,6 +148,51 @@ async def test_the_header_says_that_only_looking_is_allowed(monkeypatch: pytest.
         assert "read-only" in texts(app)[0]
     async with shown(monkeypatch, fakes.several(), means=Means(read_only=True)) as (app, _, _):
         assert "read-only" in texts(app)[0]
+
+
+def named_by_a_key() -> OneRun:
+    """A run of which names, places and problems hold credentials."""
+    run = fakes.MemoryRun(
+        source=fakes.SOURCE,
+        run=fakes.Run(id=f"run {KEY}", name=f"shop {KEY}", kind="agent", status="failed", steps=1),
+        definition=fakes.Definition(),
+        steps=(fakes.a_step(1, "tools", f"login {KEY}", "failed"),),
+        state=lambda step: State(step=step, queues=(Queue(id=f"q {KEY}", size=0, contents="complete"),)),
+        resume=fakes.Resume(),
+        problems=(Problem(severity="error", where=f"{KEY}:1 byte 1", message=f"no record: {KEY}"),),
+    )
+    return OneRun(run, "x")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_names_problems_and_what_is_told_are_masked_where_they_are_cut_too(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(monkeypatch, named_by_a_key(), size) as (app, pilot, _):
+        run_screen(app).tell(f"cannot be written: {KEY}")
+        await settle(pilot)
+        seen = texts(app)
+        assert "[redacted:api-key]" in seen[-1]
+        await press(pilot, "2")
+        seen += texts(app)
+        await press(pilot, "p")
+        seen += texts(app)
+        assert "no record: [redacted" in "\n".join(seen)
+        await press(pilot, "enter")
+        seen += texts(app)
+        await press(pilot, "q", "q", "x")
+        seen += texts(app)
+        assert not re.search("live.abc", "\n".join(seen))
+        await press(pilot, "escape", "V")
+        assert "live-abc" in texts(app)[0] + texts(app)[2]
+
+
+async def test_names_in_the_list_of_runs_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = RunRow(id=f"run {KEY}", name=f"shop {KEY}", kind="agent", status="failed", reason=KEY)
+    runs = fakes.ManyRuns(fakes.SOURCE, (row, *fakes.ROWS[:1]), lambda run_id: fakes.refund(), [])
+    async with shown(monkeypatch, runs, NARROW) as (app, _, _):
+        assert "[redacted" in "\n".join(texts(app))
+        assert "live" not in "\n".join(texts(app))
 
 
 @pytest.mark.parametrize("revealed", [False, True], ids=["masked", "revealed"])

@@ -28,6 +28,7 @@ from tests.tui.screens import press, row_texts, run_screen, settle, texts, until
 
 SUSPENDED = "examples/refund-suspended.jsonl"
 AGENT = "examples/refund_agent.py:agent"
+REVIEW = "examples/review_pipeline.py:net"
 
 
 @pytest.fixture(autouse=True)
@@ -404,3 +405,80 @@ async def test_a_breakpoint_at_a_node_of_the_graph(tmp_path: Path) -> None:
         pane.rows.move(at)
         await press(pilot, "B")
         assert "node:gather" in texts(app)[-1]
+
+
+@pytest.mark.parametrize(("node", "step"), [("gather", 44), ("sections", 47)])
+async def test_a_run_from_the_last_step_of_a_node_of_the_graph(node: str, step: int, tmp_path: Path) -> None:
+    path = shutil.copy("examples/review-failed.jsonl", tmp_path)
+    async with opened(str(path), REVIEW, size=(140, 40)) as (app, pilot):
+        await press(pilot, "6", "v", "tab")
+        pane = run_screen(app).pane
+        await until(pilot, lambda: len(pane.rows.lines) > 3)
+        at = next(
+            index
+            for index in range(len(pane.rows.lines))
+            if (found := pane.rows.lines[index].opens) and found.title == node
+        )
+        pane.rows.move(at)
+        await press(pilot, "R")
+        page = await planned(app, pilot)
+        assert page.deciding.plan is not None, page.deciding.planned
+        assert page.deciding.plan.step == step
+
+
+def a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, store: bool) -> str:
+    """Where a run of a network is that failed once: in a store, or in a trace."""
+    if not store:
+        return str(shutil.copy("examples/review-failed.jsonl", tmp_path))
+    place = str(tmp_path / "runs.db")
+
+    def begin() -> None:
+        with contextlib.closing(open_store(place)) as store:
+            net = load(REVIEW).value
+            assert (
+                net.run_sync(
+                    {"paper": ["tea", "bees", "walls", "trains", "a flood"]}, store=store, key="review-1"
+                ).status
+                == "failed"
+            )
+
+    with monkeypatch.context() as broken, ThreadPoolExecutor(1) as pool:
+        broken.setenv("REVIEW_FAILS", "1")
+        pool.submit(begin).result()
+    return place
+
+
+async def test_a_network_in_a_store_goes_on_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = a_network(tmp_path, monkeypatch, store=True)
+    async with opened(place, REVIEW) as (app, pilot):
+        before = run_screen(app).session.last
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert page.deciding.hindrance() is None
+        await press(pilot, "r")
+        await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
+        await until(pilot, lambda: run_screen(app).shows and not run_screen(app).shows.driven)  # type: ignore[union-attr]
+        await settle(pilot)
+        assert app.desk is not None
+        assert app.desk.parent is None, "it is the run that was open"
+        assert run_screen(app).session.last > before
+
+
+@pytest.mark.parametrize("store", [False, True], ids=["file", "store"])
+async def test_a_network_leaves_the_screen_and_goes_on_by_itself(
+    store: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = a_network(tmp_path, monkeypatch, store=store)
+    async with opened(place, REVIEW, size=(140, 30), breaks=("node:gather",)) as (app, pilot):
+        await press(pilot, "r")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("held before node gather" in row for row in texts(app)))
+        held = run_screen(app)
+        await press(pilot, "D")
+        await until(pilot, lambda: held.shows is not None and held.shows.left)
+        assert held.shows is not None
+        assert "goes on as process" in held.shows.line_text()
+        await until(pilot, lambda: app.desk.run is not None and (store or app.desk.run is not held))  # type: ignore[union-attr]
+        await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
+        await settle(pilot)

@@ -10,7 +10,7 @@ TEXT = 600
 """Characters of a value on one line: what does not fit the pane can be scrolled to, up to here."""
 
 TAIL = 200
-"""Characters behind that which may be the rest of a credential."""
+"""Characters behind what is shown which may be the rest of a credential."""
 
 
 def brief(value: Value, name: object = None) -> str:
@@ -26,7 +26,7 @@ def brief(value: Value, name: object = None) -> str:
 
 def fit(text: str, cells: int) -> str:
     """`text` on one line of exactly `cells` cells: filled up, or cut with an ellipsis at its end."""
-    line = one_line(text[: 2 * cells + 2])
+    line = one_line(masked(text[: 2 * cells + TAIL]))
     if cell_len(line) <= cells:
         return set_cell_size(line, cells)
     return set_cell_size(line, max(cells - 1, 0)) + "…"[:cells]
