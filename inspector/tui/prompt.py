@@ -62,7 +62,9 @@ class Prompt(Horizontal):
         return self._field
 
     def ask(self, kind: str, label: str, text: str = "") -> None:
-        """Open it."""
+        """Open it; nothing when its page has gone or the app is leaving, as after a key behind `q`."""
+        if not self.is_attached:
+            return
         self.kind, field = kind, self._made()
         self._label.styles.width = len(label) + 2
         self._label.set(plain(f" {label} ", "key"))

@@ -323,6 +323,19 @@ async def test_what_is_typed_twice_takes_one_page_away(monkeypatch: pytest.Monke
         assert isinstance(app.screen, ErrorPage)
 
 
+async def test_keys_behind_the_one_that_leaves_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
+        page = Page("asks")
+        app.push_screen(page)
+        await pilot.pause()
+        app.exit()
+        page.prompt.ask("search", "find:")
+        run_screen(app).prompt.ask("search", "find:")
+        await pilot.pause()
+    assert app.return_code == 0
+    assert app.defect is None
+
+
 async def test_a_page_that_leaves_takes_along_what_covers_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
         below, above = Page("below"), Page("above")
