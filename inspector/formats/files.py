@@ -9,7 +9,6 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 
 from inspector.errors import UnreadableError
@@ -107,6 +106,8 @@ def _open(path: str) -> int:
 
 def _spool(stream: int, path: str) -> int:
     """An unnamed temporary copy of what the stream of a descriptor still holds; the copy's descriptor."""
+    import tempfile
+
     try:
         # No buffered reader: while it waits for bytes it holds a lock, without which the process cannot end.
         with tempfile.TemporaryFile() as copy:
