@@ -14,7 +14,7 @@ from itertools import accumulate
 from inspector.formats.files import CHUNK, File
 from inspector.formats.jsontext import Place
 
-BATCH = 256 << 10
+BATCH = 128 << 10
 """Bytes of lines that are taken in at once: more would only take more memory."""
 PEEK = 4 << 10
 """Bytes that are read of a line of unknown length at first."""
