@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
+from inspector import held
 from inspector.errors import UnreadableError
 from inspector.model.text import one_line
 
@@ -67,14 +68,14 @@ class File:
                 now, then = os.stat(self.path), os.fstat(self._fd)
                 if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino):
                     fd = _open(self.path)
-                    os.close(self._fd)
+                    held.close(self._fd)
                     self._fd, before = fd, -1
         self.size = os.fstat(self._fd).st_size
         return self.size != before
 
     def close(self) -> None:
         if self._fd >= 0:
-            os.close(self._fd)
+            held.close(self._fd)
             self._fd = -1
 
     def __del__(self) -> None:
@@ -85,7 +86,8 @@ class File:
 def _open(path: str) -> int:
     try:
         # O_NONBLOCK: opening a pipe that nobody writes to must not hang.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK)
+        kept = held.reopened(path)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK) if kept is None else kept
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be opened") from error
     except ValueError as error:  # a NUL in the path

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from inspector import held
 from inspector.errors import StoreError
 from inspector.model.stored import APPLICATION
 from inspector.store.schema import SCRIPTS, VERSION
@@ -50,13 +51,20 @@ class Connection:
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         self._pid = os.getpid()
+        self._held: held.Inode | None = held.hold(self.path)
         try:
             self._upgrade()
             for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF", "cell_size_check = ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
         except BaseException:
-            self._connection.close()
+            self._close()
             raise
+
+    def _close(self) -> None:
+        self._connection.close()
+        if self._held is not None:
+            held.let_go(self._held)
+            self._held = None
 
     def _upgrade(self) -> None:
         connection = self._connection
@@ -106,7 +114,7 @@ class Connection:
     def close(self) -> None:
         """Closed; the log is folded into the file when nobody else has it open."""
         with self._lock, contextlib.suppress(sqlite3.Error):
-            self._connection.close()
+            self._close()
 
     @contextlib.contextmanager
     def told(self) -> Iterator[None]:
