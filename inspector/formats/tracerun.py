@@ -136,7 +136,11 @@ class TraceRun(TraceLines):
         return Resume(possible=not reasons, driver=run.kind, reasons=reasons)
 
     def _has_machine(self) -> bool:
-        """Whether the last checkpoint holds what a machine needs to go on: an exported run has none."""
+        """Whether the last checkpoint holds what a machine needs to go on: an exported run has none. A run that had
+        not begun begins again from its input."""
+        if not self.checkpoints and not self.starts:
+            header = self.header()
+            return header.input is not None and header.resumed_from is None and header.source is None
         return bool(self.checkpoints) and b'"machine":' in line_at(self.file, self.checkpoints[-1])
 
     def state(self, step: int) -> State | None:

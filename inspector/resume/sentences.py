@@ -23,6 +23,8 @@ SENTENCES = {
     "version_unsupported": "The file was written in a version that is not known here.",
     "other_run": "The code is not the program that this run was made with. Name the right one, or accept that another "
     "goes on.",
+    "begins_anew": "The run was cut short as it began. Accept that it begins again, from what the file holds of its "
+    "input.",
     "plan_changed": "The file or the code changed since this plan was made, so it was made again. Look at it once "
     "more.",
     "tool_changed": "A tool that is to be called is not what it was. Accept that the new one runs.",

@@ -127,9 +127,26 @@ class Agent:
 
         return Resuming(self, source, step)
 
-    def new_output(self) -> Output:
-        """The answer that is asked for, as a new run begins with it."""
-        return msgspec.structs.replace(self._output)
+    def new_run(
+        self,
+        prompt: Message,
+        run_id: str,
+        history: Iterable[Message] | None = None,
+        conversation: str | None = None,
+    ) -> AgentRun:
+        """A run that has not begun, with the limits of this agent."""
+        return AgentRun.start(
+            prompt,
+            history=history,
+            id=run_id,
+            agent=self.name,
+            max_turns=self.limits.max_turns,
+            max_invalid_retries=self.limits.max_invalid_retries,
+            token_budget=self.limits.token_budget,
+            tool_choice=self.limits.tool_choice,
+            output=msgspec.structs.replace(self._output),
+            conversation=conversation,
+        )
 
     async def definition(self, setup: Setup | None = None) -> Definition:
         """What this agent is today: tools, hooks, model and settings, with their digest; with a `setup`, as it is

@@ -209,42 +209,25 @@ class Prompt(Driving[RunResult]):
     async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
         if self._place is not None and (trace is not None or journal is not None):
             raise UsageError(self._place.key, "a durable run has its journal in the store, and no other one")
-        limits = self.agent.limits
-        run = AgentRun.start(
-            self._message,
-            history=self._history,
-            id=self._id or new_id(),
-            agent=self.agent.name,
-            max_turns=limits.max_turns,
-            max_invalid_retries=limits.max_invalid_retries,
-            token_budget=limits.token_budget,
-            tool_choice=limits.tool_choice,
-            output=self.agent.new_output(),
-            conversation=self._conversation if self._history is None else None,
-        )
+        conversation = self._conversation if self._history is None else None
+        run = self.agent.new_run(self._message, self._id or new_id(), self._history, conversation)
         if self._configured:
             run.send(Configure(**self._configured))
 
         async def body() -> RunResult:
             await self._definition(run)
             if self._place is not None:
-                return await place.begun(self, run, self._place, emit, _begin)
-            return await performing.journaled(self, run, run.data.id, trace, journal, emit, None, _begin)
+                return await place.begun(self, run, self._place, emit, begin)
+            return await performing.journaled(self, run, run.data.id, trace, journal, emit, None, begin)
 
         return await self._opened(body)
 
 
-async def _begin(leg: Leg) -> None:
-    """The conversation is loaded, and the hooks on the start are heard."""
-    await ending.recall(leg)
-    leg.recorder.begin()
-    await announce(leg)
-
-
-async def announce(leg: Leg) -> None:
-    """The hooks on the run's start, once in the life of a run."""
+async def begin(leg: Leg) -> None:
+    """The conversation is loaded, and the hooks on the start are heard: once in the life of a run."""
     if leg.data.announced or leg.data.turn:
         return
+    await ending.recall(leg)
     event = RunStart(**leg.heard(), prompt=leg.data.messages[0])
     told, action = await hookchain.rewritten(leg.setup.hooks, event)
     leg.tell(Announce(told.prompt if told.prompt is not leg.data.messages[0] else None))

@@ -149,7 +149,7 @@ async def _started(
                     close_batch(leg)
             if asked.started is not None:
                 asked.started(row)
-            await driving.announce(leg)
+            await driving.begin(leg)
 
         async with kept_open(journal, sink):
             result = await performing.journaled(asked, run, saved.id, None, journal, emit, None, begin, goes_on=True)

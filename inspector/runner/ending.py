@@ -124,9 +124,9 @@ async def remember(leg: Leg) -> str | None:
 
 
 async def recall(leg: Leg) -> None:
-    """Load the conversation that a new run belongs to. Raises what the memory raises."""
+    """Load the conversation that a run belongs to, if that was not done. Raises what the memory raises."""
     memory, data = leg.setup.memory, leg.data
-    if memory is None or data.conversation is None:
+    if memory is None or data.conversation is None or data.history is not None:
         return
     operation = _memory_operation(leg, "load")
     leg.recorder.operation(operation, "planned")
@@ -136,7 +136,9 @@ async def recall(leg: Leg) -> None:
     except Exception as error:
         leg.recorder.operation(operation, "failed", error=run_error(error))
         raise
-    leg.recorder.operation(operation, "succeeded")
+    with leg.recorder.together():
+        leg.recorder.operation(operation, "succeeded")
+        leg.recorder.begin()
 
 
 def _memory_operation(leg: Leg, what: str) -> Operation:

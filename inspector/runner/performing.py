@@ -53,8 +53,12 @@ async def journaled(
             if claims is not None and claim is not None:
                 leg.control.fence(partial(claims.holds, claim))
         if not goes_on:
+            if claims is not None and driving.claimed is not None:
+                claims.succeeded(driving.claimed.run, run_id, trace)
             prompt = run.data.messages[0].text if run.data.messages else None
-            leg.recorder.header(run_id, prompt, resumed_from, None)
+            with leg.recorder.together():
+                leg.recorder.header(run_id, prompt, resumed_from, None)
+                leg.recorder.begin()
         leg.note("run", run=run_id, trace=trace)
         with leg.setup.telemetry.span("run", driving.agent.name, leg=leg, resumed_from=resumed_from):
             ended = await _driven(leg, begin)

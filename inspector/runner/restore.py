@@ -6,6 +6,7 @@ never happened. The text is taken as it stands, since it goes back to models and
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -41,6 +42,8 @@ class Restored(msgspec.Struct, kw_only=True):
     path: str | None = None
     last: int = 0
     """The last step in the file."""
+    anew: bool = False
+    """Whether the file holds nothing but what the run was given, so that it begins again."""
 
     @property
     def link(self) -> RunLink:
@@ -118,7 +121,7 @@ def read_trace(path: str, data: bytes, step: int | None) -> Restored:
             if seq is not None and (step is None or seq <= step) and _whole(line):
                 base = number
     if not base:
-        raise ResumeRefused(path, "not_resumable", "the trace ends before the run began")
+        return _anew(path, header, lines, step)
     checkpoint = _value(lines[base])
     run = AgentRun.from_value(checkpoint["machine"])
     seq, status = int(checkpoint["seq"]), None
@@ -151,6 +154,43 @@ def read_trace(path: str, data: bytes, step: int | None) -> Restored:
         status=status,
         path=path,
     )
+
+
+def _anew(path: str, header: records.Header, lines: list[bytes], step: int | None) -> Restored:
+    """A run that was cut short before its first checkpoint: nothing of it had happened."""
+    if step:
+        raise ResumeRefused(path, "step_not_resumable", f"the state after step {step} is not in the file")
+    check_anew(path, header, lines)
+    if not isinstance(header.input, str) or not header.input:
+        raise ResumeRefused(path, "not_resumable", "the trace ends before the run began, and its prompt is not in it")
+    run = AgentRun.start(header.input, id=header.id, agent=header.name)
+    return Restored(
+        run=run,
+        id=header.id,
+        format="runinspect",
+        step=0,
+        name=header.name,
+        definition=header.definition,
+        path=path,
+        anew=True,
+    )
+
+
+def check_anew(path: str, header: records.Header, lines: list[bytes]) -> None:
+    """Raises ResumeRefused when a run without a checkpoint is not to begin again from its input."""
+    why = None
+    if header.resumed_from is not None:
+        why = f"the trace ends before the run went on: resume {header.resumed_from.run}, which it was made from"
+    elif header.source is not None:
+        why = f"it was exported from {header.source}, and what a resume needs is there"
+    elif any(line.endswith(b"}") and not _LOADING.match(line) for line in lines[1:]):
+        why = "it has no whole checkpoint, and things had happened: where it stood is not known"
+    if why is not None:
+        raise ResumeRefused(path, "not_resumable", why)
+
+
+_LOADING = re.compile(rb'\{"record":"operation","id":"memory-load",')
+"""What an agent may do before its first checkpoint."""
 
 
 def _defined(attempt: dict[str, Value], before: Definition) -> Definition:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from inspector.runner.driving import Deciding, Resuming
 
 
+ANEW = (
+    "only the run's prompt is in the file: it begins again from that, with the limits of today's agent, and without "
+    "a history or conversation"
+)
+
+
 def restored(source: Any, step: int | None = None) -> Restored:
     """The saved run that is meant. What is in memory is copied: resuming it twice is two runs."""
     if isinstance(source, Restored):
@@ -36,6 +42,8 @@ def restored(source: Any, step: int | None = None) -> Restored:
 async def examined(asked: "Deciding[Any]", saved: Restored, claims: Claims | None) -> Preflight:
     """The preflight of a resume, with what the host knows of the run."""
     snapshot = await asked.setup.registry.everything()
+    if saved.anew:
+        saved.run = asked.agent.new_run(saved.run.data.messages[0], saved.id)
     found = examine(
         saved.run.data,
         saved.definition,
@@ -46,6 +54,8 @@ async def examined(asked: "Deciding[Any]", saved: Restored, claims: Claims | Non
         asked.decided,
         asked.setup.ambiguity,
     )
+    if saved.anew:
+        found.findings.append(Finding("begins_anew", saved.id, ANEW, False, True))
     if claims is not None and not asked.is_over(saved.run):
         _known(saved, claims, found, asked.decided)
     return found
@@ -119,14 +129,11 @@ async def _continued(
     link = RunLink(run=saved.id, step=saved.step)
 
     async def begin(leg: Leg) -> None:
-        if claims is not None:
-            claims.succeeded(saved.id, run_id, trace)
-        leg.recorder.begin()
         configured = asked.configured()
         if configured is not None:
             leg.tell(configured)
         await decide(leg, asked)
-        await driving.announce(leg)
+        await driving.begin(leg)
 
     return await performing.journaled(asked, run, run_id, trace, journal, emit, link, begin)
 

@@ -74,6 +74,8 @@ async def rest(folder: str, script: Any) -> dict[str, Any]:
             saved = load(trace)
         except (ResumeRefused, UnreadableError) as error:
             return {"status": "nothing", "code": getattr(error, "code", "not_resumable"), "effects": effects(folder)}
+        if saved.anew:
+            return {"status": "nothing", "code": "begins_anew", "effects": effects(folder)}
         asked = world(folder, script).agent().resume(trace)
         done = {line.split(" ", 1)[1] for line in effects(folder)}
         decided(asked, saved.run, done.__contains__, approve=True)

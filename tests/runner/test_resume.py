@@ -577,3 +577,48 @@ async def test_a_tool_can_ask_and_the_answer_is_its_result(tmp_path: Path) -> No
     assert first.pending[0].question == {"question": "tea?"}
     result = await agent.resume(first.trace).answer("c1", "green").run()
     assert (result.status, results(result.run)) == ("completed", ["green"])
+
+
+async def test_a_run_cut_short_as_it_began_begins_again(tmp_path: Path) -> None:
+    trace, shop = tmp_path / "t.jsonl", Shop()
+    await shop.agent("fine").prompt("hello").run(trace=str(trace))
+    lines = trace.read_text().splitlines(keepends=True)
+    trace.write_text(lines[0] + lines[1][: len(lines[1]) // 2])
+    with pytest.raises(ResumeRefused, match=r"only the run's prompt is in the file") as refused:
+        await shop.agent("fine").resume(str(trace)).run(trace=str(tmp_path / "no.jsonl"))
+    assert refused.value.code == "begins_anew"
+    agent = shop.agent("fine", max_turns=3)
+    result = await agent.resume(str(trace)).accept("begins_anew").run(trace=str(tmp_path / "u.jsonl"))
+    assert (result.status, result.output, result.run.data.max_turns) == ("completed", "fine", 3)
+    assert [message.text for message in result.run.messages] == ["hello", "fine"]
+
+
+async def test_what_began_is_not_begun_again(tmp_path: Path) -> None:
+    trace, shop = tmp_path / "t.jsonl", Shop()
+    await shop.agent().prompt("hello").run(trace=str(trace))
+    header, _, *rest = trace.read_text().splitlines(keepends=True)
+    head = json.loads(header)
+    moved = [line for line in rest if '"record":"checkpoint"' not in line]
+    link = {"run": "first", "step": 0}
+    for text, words in (
+        (header + "".join(moved), "things had happened"),
+        (json.dumps(head | {"input": None}) + "\n", "its prompt is not in it"),
+        (json.dumps(head | {"resumed_from": link}) + "\n", "resume first, which it was made from"),
+    ):
+        trace.write_text(text.replace('{"record": ', '{"record":'))
+        with pytest.raises(ResumeRefused, match=words) as refused:
+            load(str(trace))
+        assert refused.value.code == "not_resumable"
+
+
+async def test_a_conversation_that_was_not_loaded_is_loaded_when_the_run_goes_on(tmp_path: Path) -> None:
+    class Broken(InMemory):
+        async def load(self, conversation: str) -> tuple[Message, ...]:
+            raise OSError("away")
+
+    trace, shop, memory = str(tmp_path / "t.jsonl"), Shop(), InMemory()
+    await memory.append("talk", (Message.user("before"),), key="k")
+    first = await shop.agent("fine", memory=Broken()).prompt("hello").conversation("talk").run(trace=trace)
+    assert first.status == "failed"
+    result = await shop.agent("fine", memory=memory).resume(trace).run(trace=str(tmp_path / "u.jsonl"))
+    assert [message.text for message in result.run.messages] == ["before", "hello", "fine"]

@@ -45,20 +45,18 @@ class NetworkRecorder:
         """The first record, and the state before the first step."""
         if self.journal is None:
             return
-        self.write(
-            Header(
-                id=run_id,
-                name=self.run.plan.name,
-                kind="dataflow",
-                started=self.clock(),
-                resumed_from=resumed_from,
-                definition=definition,
-                program=program(),
-                input=inputs,
-                source=source,
-            )
+        header = Header(
+            id=run_id,
+            name=self.run.plan.name,
+            kind="dataflow",
+            started=self.clock(),
+            resumed_from=resumed_from,
+            definition=definition,
+            program=program(),
+            input=inputs,
+            source=source,
         )
-        self.checkpoint("start")
+        self.journal.append(header, self._checkpoint("start"), durable=True)
 
     def operation(self, firing: Firing, status: Any, error: RunError | None = None, at: str | None = None) -> str:
         """A firing's body begins, has ended, has failed, or was given up, at this time (None: now); returns when."""
@@ -111,11 +109,11 @@ class NetworkRecorder:
     def checkpoint(self, reason: str | None) -> None:
         """The whole state now; with a reason, it would survive the loss of power."""
         if self.journal is not None:
-            machine = {"origin": self.origin, **self.run.machine(), **self.kept()}
-            record = Checkpoint(
-                seq=self.run.seq, state=self.run.state(), at=self.clock(), reason=reason, machine=machine
-            )
-            self.write(record, durable=reason is not None)
+            self.write(self._checkpoint(reason), durable=reason is not None)
+
+    def _checkpoint(self, reason: str | None) -> Checkpoint:
+        machine = {"origin": self.origin, **self.run.machine(), **self.kept()}
+        return Checkpoint(seq=self.run.seq, state=self.run.state(), at=self.clock(), reason=reason, machine=machine)
 
     def end(self, status: RunStatus, reason: str | None, error: RunError | None, output: Value) -> None:
         """How the run ended; nothing follows."""

@@ -18,6 +18,7 @@ from inspector.model.values import Number, Value, decimal, integer
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, tail
 from inspector.runner.network.tail import Lines
+from inspector.runner.restore import check_anew
 
 _decode = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number).decode
 
@@ -38,7 +39,8 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
     path: str
     step: int
     last: int
-    state: State
+    state: State | None
+    """None: the run was cut short before it began, and begins again from its inputs."""
     machine: Value
     changes: list[StepRecord]
     later: Callable[[], Iterable[str]]
@@ -60,6 +62,8 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
         """The run as it was after the step, its own steps numbered from 1 again. Raises ResumeRefused when it does
         not fit the plan."""
         try:
+            if self.state is None:
+                return self._anew(plan, values)
             state = msgspec.structs.replace(self.state, step=0)
             run = NetworkRun.restore(plan, state, self.machine, values)
             for record in self.changes:
@@ -69,6 +73,12 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
             return run
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise ResumeRefused(self.path, "graph_changed", str(error)) from error
+
+    def _anew(self, plan: Plan, values: Values | None) -> NetworkRun:
+        run = NetworkRun(plan, values)
+        given = {port: [run.values.decode(token) for token in tokens] for port, tokens in self.header.input.items()}
+        run.feed(given)
+        return run
 
     def _keep(self, run: NetworkRun) -> None:
         """Agents go on where their own records end."""
@@ -116,6 +126,8 @@ def _read(path: str, lines: Lines, step: int | None, rerun: str | None) -> Saved
     at = last if step is None else step
     behind = lines.step(at + 1) if at < last else lines.size
     here = _Tail(lines, behind) if at < last else end
+    if here.checkpoint is None and last == 0:
+        return _anew(path, header, [line.rstrip() for line in here.lines])
     if here.checkpoint is None:
         raise ResumeRefused(path, "step_not_resumable", f"there is no checkpoint at or before step {at}")
     machine = here.checkpoint["machine"]
@@ -236,6 +248,19 @@ def _header(path: str, line: bytes) -> Header:
         return msgspec.convert(value, Header)
     except msgspec.ValidationError as error:
         raise UnreadableError(path, f"has a damaged header: {error}") from error
+
+
+def _anew(path: str, header: Header, lines: list[bytes]) -> SavedNetwork:
+    """A run that was cut short before its first checkpoint: nothing of it had happened."""
+    check_anew(path, header, lines)
+    given = header.input
+    if not (isinstance(given, dict) and all(isinstance(tokens, list) for tokens in given.values())):
+        detail = "the trace ends before the run began, and its inputs are not in it"
+        raise ResumeRefused(path, "not_resumable", detail)
+    machine = {"origin": header.id}
+    return SavedNetwork(
+        header=header, path=path, step=0, last=0, state=None, machine=machine, changes=[], later=tuple, open=[]
+    )
 
 
 _OPERATION = re.compile(

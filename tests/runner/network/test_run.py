@@ -349,3 +349,19 @@ def test_a_helper_module_that_was_mended_is_the_one_that_runs(tmp_path: Path, mo
     assert app.digest != first.digest
     ended = resume(open_job(trace, app), lambda event: None)
     assert (ended.status, ended.output) == ("completed", {"paid": ["old 1", "new 2", "new 3"]})
+
+
+async def test_a_run_cut_short_as_it_began_begins_again(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    whole = await line().run({"numbers": [1, 2]}, trace=str(trace))
+    lines = trace.read_text().splitlines(keepends=True)
+    trace.write_text(lines[0] + lines[1][: len(lines[1]) // 2])
+    again = await line().resume(str(trace)).run(trace=str(tmp_path / "u.jsonl"))
+    assert (again.status, again.outputs) == ("completed", whole.outputs)
+    steps = [text for text in lines if '"record":"step"' in text]
+    trace.write_text(lines[0] + "".join(steps))
+    with pytest.raises(ResumeRefused, match="no checkpoint"):
+        await line().resume(str(trace)).run(trace=str(tmp_path / "v.jsonl"))
+    trace.write_text(lines[0] + next(text for text in lines if '"record":"operation"' in text))
+    with pytest.raises(ResumeRefused, match="things had happened"):
+        await line().resume(str(trace)).run(trace=str(tmp_path / "w.jsonl"))
