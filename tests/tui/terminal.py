@@ -20,11 +20,17 @@ MOVES = re.compile(r"\x1b\[[0-9;?<>=$]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\
 
 class Terminal:
     """`runinspect` with these arguments, or a `program` in its place, in a pseudo-terminal. `seen` is all that
-    came out."""
+    came out. `latency` is how long keys and what is painted are under way, in seconds."""
 
     def __init__(
-        self, *arguments: str, size: tuple[int, int] = (80, 24), program: str | None = None, **environment: str
+        self,
+        *arguments: str,
+        size: tuple[int, int] = (80, 24),
+        program: str | None = None,
+        latency: float = 0.0,
+        **environment: str,
     ) -> None:
+        self._latency = latency
         self._main, self._side = pty.openpty()
         fcntl.ioctl(self._side, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.modes = termios.tcgetattr(self._side)
@@ -52,6 +58,7 @@ class Terminal:
             self.hang_up()
 
     def type(self, keys: str) -> None:
+        time.sleep(self._latency)
         os.write(self._main, keys.encode())
 
     def resize(self, width: int, height: int) -> None:
@@ -61,6 +68,7 @@ class Terminal:
         """Take in what has come; False when nothing did in that time."""
         if not select.select([self._main], [], [], seconds)[0]:
             return False
+        time.sleep(self._latency)
         self.seen += os.read(self._main, 1 << 16)
         return True
 

@@ -148,3 +148,32 @@ def test_who_leaves_while_a_tool_is_stuck_gets_the_terminal_back(tmp_path: Path,
         terminal.quiet()
         assert terminal.leave("jj\r") == 1
         assert terminal.restored()
+
+
+def test_over_a_slow_link_with_slow_code_a_word_says_what_is_waited_for(
+    tmp_path: Path, folders: dict[str, str]
+) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    file = Path(target.rpartition(":")[0])
+    file.write_text(f"import time; time.sleep(2)\n{file.read_text()}")
+    with Terminal("open", path, "--app", target, latency=0.15, **folders) as terminal:
+        terminal.until("? all keys")
+        terminal.type("hl")
+        terminal.quiet()
+        terminal.clear()
+        terminal.type("r")
+        terminal.until("the plan is being made")
+        assert "decisions owed" not in terminal.text
+        terminal.until("2 decisions owed: c1, c2", seconds=40)
+        terminal.quiet()
+        terminal.type("jx")
+        terminal.until("reason:")
+        terminal.type("no\r")
+        terminal.until("denied: no")
+        terminal.quiet()
+        terminal.type("jj")
+        terminal.quiet()
+        terminal.clear()
+        terminal.type("a")
+        to_the_end(terminal, "runs pay")
