@@ -1,28 +1,6 @@
-"""The command `runinspect`, also as `python -m inspector`: arguments in, exit code out, never a traceback."""
+"""`python -m inspector` is the command `runinspect`."""
 
-import os
-import sys
-from typing import NoReturn
-
-from inspector.exits import guarded
-
-
-def main() -> NoReturn:
-    """The console script: runs the command and exits with its code."""
-    sys.exit(guarded(lambda: run(sys.argv[1:])))
-
-
-def run(arguments: list[str]) -> int:
-    """Run a command; its exit code. Raises what the command raises."""
-    if len(arguments) == 1 and not arguments[0].startswith("--") and {".", "/", os.sep} & set(arguments[0]):
-        # A path alone, for no command has such a name: the screen need not wait for a parser of options.
-        from inspector.tui.start import run_app
-
-        return run_app(arguments[0])
-    from inspector.cli import invoke
-
-    return invoke(arguments)
-
+from inspector.cli import main
 
 if __name__ == "__main__":
     main()

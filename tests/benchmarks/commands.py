@@ -5,7 +5,7 @@ from tests.benchmarks.measure import COMMAND, PYTHON, ROOT, best, command, in_a_
 MODULES = """
 import sys
 sys.argv = ["runinspect", *sys.argv[1:]]
-from inspector.__main__ import main
+from inspector.cli import main
 import io, os
 sys.stdout = io.TextIOWrapper(open(os.devnull, "wb"))
 try:

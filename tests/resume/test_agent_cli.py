@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from inspector import __main__ as command
+from inspector import cli as command
 from inspector import exits
 
 ROOT = Path(__file__).parent.parent.parent

@@ -19,7 +19,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str) -> int:
-    return exits.guarded(lambda: cli.invoke(list(arguments)))
+    return exits.guarded(lambda: cli.run(list(arguments)))
 
 
 def test_a_run_of_rig_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from inspector import __main__ as command
+from inspector import cli as command
 from inspector import exits
 from inspector.process import born, program
 from inspector.store import open_store

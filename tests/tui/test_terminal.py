@@ -130,7 +130,7 @@ def test_the_terminal_is_left_as_it_was(keys: str, number: int | None, code: int
 def test_a_defect_ends_it_in_one_line_with_the_terminal_restored() -> None:
     program = (
         "from inspector.tui.runscreen import RunScreen\n"
-        "from inspector.__main__ import main\n"
+        "from inspector.cli import main\n"
         "def broken(self): raise RuntimeError('a defect')\n"
         "RunScreen.action_mark = broken\n"
         "main()\n"
@@ -182,9 +182,7 @@ def test_a_step_costs_a_slow_link_little() -> None:
 
 
 def test_what_is_piped_in_is_shown_and_keys_come_from_the_terminal() -> None:
-    program = (
-        f"import os, sys\nos.dup2(os.open({EXAMPLE!r}, os.O_RDONLY), 0)\nfrom inspector.__main__ import main\nmain()\n"
-    )
+    program = f"import os, sys\nos.dup2(os.open({EXAMPLE!r}, os.O_RDONLY), 0)\nfrom inspector.cli import main\nmain()\n"
     with Terminal("-", program=program) as terminal:
         terminal.until("/15")
         terminal.type("k")

@@ -235,7 +235,7 @@ async def test_an_agent_inside_waits_and_goes_on_inside(store: Store) -> None:
 
 
 def test_from_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    from inspector import __main__ as command
+    from inspector import cli as command
     from inspector import exits
 
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,396 @@
+"""The commands of `runinspect`: arguments in, exit code out.
+
+Imports of what a command needs happen inside it: `--help` and `show` load neither Textual nor Rich.
+"""
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
+
+os.environ.setdefault("TYPER_USE_RICH", "false")
+
+import typer
+
+from inspector import __version__
+from inspector.errors import UsageError
+from inspector.exits import complain
+from inspector.model.text import one_line
+
+if TYPE_CHECKING:
+    from inspector.diff import Side
+    from inspector.model.source import RunSource
+
+app = typer.Typer(
+    name="runinspect",
+    help="Look at a run of an agent or a dataflow network, step by step, and resume it.",
+    epilog="runinspect PATH opens the screen: a file, a run folder, a folder of runs, a SQLite store, - for stdin.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Path = Annotated[str, typer.Argument(metavar="PATH", help="A file, a run folder, a folder of runs, a store, or -.")]
+RunId = Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run, where the path holds several.")]
+StepNo = Annotated[int | None, typer.Option("--step", metavar="N", help="The step to look at (default: the last).")]
+Rerun = Annotated[
+    str | None, typer.Option("--rerun", metavar="NODE", help="From the step before the last one of this node.")
+]
+Steps = Annotated[str | None, typer.Option("--steps", metavar="A:B", help="Only the steps A to B, both included.")]
+Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help="Read as this format (see formats).")]
+Json = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
+App = Annotated[
+    str, typer.Option("--app", metavar="TARGET", help="Today's code: module:attribute or file.py:attribute.")
+]
+Trace = Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Where the new run's trace goes.")]
+StoreUrl = Annotated[
+    str | None, typer.Option("--store", metavar="URL", help="A store of durable runs: a file, or sqlite:///FILE.")
+]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Only look: resume, import and reveal nothing.")]
+Calls = list[str] | None
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    read_only: ReadOnly = False,
+) -> None:
+    if read_only:
+        from inspector.policy import set_read_only
+
+        set_read_only()
+    if version:
+        typer.echo(f"runinspect {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def show(
+    path: Path, run: RunId = None, step: StepNo = None, steps: Steps = None, format: Format = None, json: Json = False
+) -> None:
+    """The run and its state at a step."""
+    from inspector.formats import open_path
+    from inspector.model.values import to_json
+    from inspector.report.text import list_report, report
+    from inspector.report.view import run_list, view
+    from inspector.resume.drivers import names
+
+    runs = open_path(path, format)
+    if run is None and len(runs.rows()) != 1:
+        document = run_list(runs)
+        _complain(runs.problems())
+        _print([to_json(document)] if json else list_report(document))
+        return
+    source = runs.open(run)
+    _drain(source)
+    chosen = _step(source, step, f"--step {step}")
+    start, stop = _range(steps, len(source))
+    shown = view(source, chosen, start, stop, names())
+    _complain([*runs.problems(), *shown.problems])
+    _print([to_json(shown)] if json else report(shown))
+
+
+@app.command()
+def runs(
+    store: Annotated[
+        str | None, typer.Argument(metavar="[STORE]", help="Default: the store and the traces of this user.")
+    ] = None,
+    url: StoreUrl = None,
+    status: Annotated[str | None, typer.Option("--status", metavar="STATUS", help="Only runs that are so.")] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Only runs of that name.")] = None,
+    format: Format = None,
+    json: Json = False,
+) -> None:
+    """The runs of a store or folder, newest last."""
+    from inspector.listing import runs_command
+
+    runs_command(store or url, format=format, status=status, name=name, json=json)
+
+
+@app.command(name="import")
+def take_in(
+    path: Annotated[str, typer.Argument(metavar="TRACE", help="A trace of ours, as `export --raw` writes it.")],
+    store: StoreUrl = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What it is called there.")] = None,
+) -> None:
+    """Take a trace into a store of durable runs."""
+    from inspector.listing import import_command
+
+    import_command(path, store, key)
+
+
+@app.command()
+def diff(
+    left: Annotated[str, typer.Argument(metavar="LEFT", help="A run, at a step as PATH@N (default: the last).")],
+    right: Annotated[str | None, typer.Argument(metavar="[RIGHT]", help="The other run or step.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--app", metavar="TARGET", help="Today's code in place of RIGHT; it is imported.")
+    ] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run of LEFT.")] = None,
+    right_run: Annotated[str | None, typer.Option("--right-run", metavar="ID", help="Which run of RIGHT.")] = None,
+    format: Format = None,
+    json: Json = False,
+) -> None:
+    """What is different between two runs, two steps, or a run and today's code; exit code 1 when they differ."""
+    from inspector.diff import Side, compare
+    from inspector.model.values import to_json
+    from inspector.report.difftext import diff_report
+
+    if (right is None) == (target is None):
+        raise UsageError(left, "is compared with one thing: RIGHT, or today's code by --app")
+    one = _side(left, run, format)
+    if target is not None:
+        from inspector.resume import today
+        from inspector.resume.apps import load
+
+        other = Side(definition=today(load(target)))
+    else:
+        assert right is not None
+        other = _side(right, right_run, format)
+    found = compare(one, other)
+    _print([to_json(found)] if json else diff_report(found))
+    raise typer.Exit(0 if found.same else 1)
+
+
+@app.command()
+def formats(json: Json = False) -> None:
+    """What can be read, and what of it can be resumed."""
+    from inspector.formats.reader import readers
+    from inspector.model.values import to_json
+    from inspector.resume.drivers import names
+
+    known = names()
+    table = [
+        {"name": reader.name, "what": reader.what, "drivers": [name for name in reader.drivers if name in known]}
+        for reader in readers()
+    ]
+    if json:
+        _print([to_json({"schema": "runinspect.formats/1", "formats": table})])
+        return
+    for row in table:
+        drivers = f"  [resumed by {', '.join(row['drivers'])}]" if row["drivers"] else ""
+        _print([f"{row['name']:<22} {row['what']}{drivers}"])
+
+
+@app.command()
+def check(
+    path: Path,
+    target: App,
+    run: RunId = None,
+    step: StepNo = None,
+    rerun: Rerun = None,
+    format: Format = None,
+    json: Json = False,
+) -> None:
+    """The plan of a resume: what would be replayed, run and run again. Runs nothing of the run."""
+    from inspector.resume.console import check_command
+
+    raise typer.Exit(check_command(path, target, run=run, step=step, rerun=rerun, format=format, json=json))
+
+
+@app.command()
+def resume(
+    path: Path,
+    target: App,
+    run: RunId = None,
+    step: StepNo = None,
+    rerun: Rerun = None,
+    approve: Annotated[Calls, typer.Option("--approve", metavar="CALL", help="Let a waiting call run.")] = None,
+    deny: Annotated[Calls, typer.Option("--deny", metavar="CALL[=REASON]", help="Refuse a waiting call.")] = None,
+    answer: Annotated[Calls, typer.Option("--answer", metavar="CALL=JSON", help="Answer a question.")] = None,
+    reconcile: Annotated[
+        Calls,
+        typer.Option(
+            "--reconcile",
+            metavar="CALL=WHAT",
+            help="What becomes of a call that may have happened: retry, result:JSON, failure:TEXT, abort or leave.",
+        ),
+    ] = None,
+    arguments: Annotated[
+        Calls, typer.Option("--arguments", metavar="CALL=JSON", help="Run a call with these arguments.")
+    ] = None,
+    accept: Annotated[Calls, typer.Option("--accept", metavar="WARNING", help="Go on in spite of a warning.")] = None,
+    why: Annotated[Calls, typer.Option("--why", metavar="CALL=REASON", help="Why a call was decided about so.")] = None,
+    over: Annotated[
+        str | None, typer.Option("--take-over", metavar="REASON", help="Take the run from whoever drives it.")
+    ] = None,
+    trace: Trace = None,
+    plan: Annotated[str | None, typer.Option("--plan", metavar="TOKEN", help="Only if the plan is still this.")] = None,
+    max_turns: Annotated[int | None, typer.Option("--max-turns", metavar="N", help="Another limit of turns.")] = None,
+    format: Format = None,
+    json: Json = False,
+) -> None:
+    """Continue a run with today's code."""
+    from inspector.resume.console import resume_command
+
+    options = {
+        "approve": approve or (),
+        "deny": deny or (),
+        "answer": answer or (),
+        "reconcile": reconcile or (),
+        "arguments": arguments or (),
+        "accept": accept or (),
+        "why": why or (),
+        "take_over": () if over is None else (over,),
+    }
+    code = resume_command(
+        path,
+        target,
+        options,
+        run=run,
+        step=step,
+        rerun=rerun,
+        format=format,
+        trace=trace,
+        expected=plan,
+        max_turns=max_turns,
+        json=json,
+    )
+    raise typer.Exit(code)
+
+
+@app.command(name="run")
+def start(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="module:attribute or file.py:attribute.")],
+    input: Annotated[str | None, typer.Option("--input", metavar="JSON", help="What the run is given.")] = None,
+    trace: Trace = None,
+    store: StoreUrl = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What it is called there.")] = None,
+    json: Json = False,
+) -> None:
+    """Start a run of an agent or a network."""
+    from inspector.resume.console import run_command
+
+    raise typer.Exit(run_command(target, input, trace=trace, store=store, key=key, json=json))
+
+
+@app.command()
+def export(
+    path: Path,
+    run: RunId = None,
+    steps: Steps = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to (default: -).")] = None,
+    rig: Annotated[bool, typer.Option("--rig", help="As rig saves a run; nothing is masked.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Lose nothing: mask no credentials, escape no text.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a FILE that exists.")] = False,
+    format: Format = None,
+) -> None:
+    """A run as a trace file of our own, with credentials masked."""
+    from inspector.audit import record
+    from inspector.formats import open_path
+    from inspector.model.text import verbatim
+    from inspector.policy import allow
+    from inspector.report.export import lines, pour, write
+    from inspector.resume.handback import as_rig
+
+    if raw:
+        allow(path, "exported with its credentials")
+    with verbatim() if raw else nullcontext():
+        runs = open_path(path, format)
+        source = runs.open(run)
+        _drain(source)
+        last = len(source)
+        start, stop = _range(steps, last)
+        if start > max(last, 1):
+            raise UsageError("--steps", f"the steps of this run are 1 to {last}")
+        if rig:
+            found = as_rig(source, path, output or "-")
+        else:
+            record("export", source.run().id, path=path, to=output or "-", raw=raw)
+            found = lines(source, start, min(stop, last + 1), raw=raw)
+        if output is None or output == "-":
+            pour(found)
+        else:
+            write(output, found, overwrite=overwrite)
+    _complain([*runs.problems(), *source.problems()])
+
+
+@app.command(name="open", hidden=True)
+def open_screen(
+    path: Path,
+    run: RunId = None,
+    step: StepNo = None,
+    format: Format = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the run as it grows.")] = False,
+    ascii: Annotated[bool, typer.Option("--ascii", help="Only ASCII characters on the screen.")] = False,
+    mouse: Annotated[bool, typer.Option("--mouse", help="Take mouse clicks.")] = False,
+    target: Annotated[
+        str | None,
+        typer.Option("--app", metavar="TARGET", help="Today's code, to compare with and to resume; imported."),
+    ] = None,
+    stops: Annotated[
+        Calls,
+        typer.Option("--break", metavar="WHERE", help="Hold a resumed run there: tool:NAME, node:NAME, ..."),
+    ] = None,
+    read_only: ReadOnly = False,
+) -> None:
+    """The terminal UI."""
+    from inspector.tui.means import Means
+    from inspector.tui.start import run_app
+
+    options = {"run": run, "step": step, "format": format, "follow": follow, "ascii": ascii, "mouse": mouse}
+    means = Means(app=target, read_only=read_only, breaks=tuple(stops or ()))
+    raise typer.Exit(run_app(path, means=means, **options))  # type: ignore[arg-type]
+
+
+def _side(place: str, run: str | None, format: str | None) -> "Side":
+    from inspector.diff import Side
+    from inspector.formats import open_path
+
+    path, at, number = place.rpartition("@")
+    step = int(number) if at and number.isdecimal() and not os.path.lexists(place) else None
+    source = open_path(place if step is None else path, format).open(run)
+    _drain(source)
+    chosen = _step(source, step, place)
+    _complain(source.problems())
+    return Side(definition=source.definition(), state=source.state(chosen))
+
+
+def _drain(source: "RunSource") -> None:
+    for _ in source.index():
+        pass
+
+
+def _step(source: "RunSource", step: int | None, place: str) -> int:
+    last = len(source)
+    if step is not None and not 0 <= step <= last:
+        raise UsageError(place, f"the steps of this run are 0 to {last}")
+    return last if step is None else step
+
+
+def _range(steps: str | None, last: int) -> tuple[int, int]:
+    if steps is None:
+        return 1, last + 1
+    begin, colon, end = steps.partition(":")
+    try:
+        first = int(begin) if begin else 1
+        final = (int(end) if end else last) if colon else first
+    except ValueError:
+        raise UsageError("--steps", f"{steps!r} is no range like 3:7") from None
+    return max(first, 1), final + 1
+
+
+def _complain(problems: Iterable[object]) -> None:
+    from inspector.model.run import Problem
+
+    for problem in dict.fromkeys(problems):  # those of a source are those of its runs too
+        assert isinstance(problem, Problem)
+        complain(f"{one_line(problem.where)}: {one_line(problem.message)}")
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(line + "\n")
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run a command; its exit code. Raises what the command raises, and typer's errors of usage."""
+    command: Any = typer.main.get_command(app)
+    own = {"-h", "--help"} | {option for parameter in command.params for option in parameter.opts}
+    arguments = arguments or ["--help"]
+    begin = 1 if arguments[:1] == ["--read-only"] else 0
+    if arguments[begin:] and arguments[begin] not in own | command.commands.keys():
+        arguments = [*arguments[:begin], "open", *arguments[begin:]]
+    result = app(arguments, prog_name="runinspect", standalone_mode=False)
+    return result if isinstance(result, int) else 0
