@@ -76,6 +76,8 @@ class RunResume(RunActions):
             self.tell("this run is being driven: Ctrl-C stops it")
         elif self.desk is not None and self.desk.path == "-":
             self.tell("a run is resumed from its own file, and this one came through a pipe")
+        elif self.session.driverless:
+            self.tell("nothing here resumes such a run; `runinspect formats` lists what can be")
         elif self.code is None or self.code.target is None:
             self.ask_code(lambda: self.resume(step, rerun))
         else:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from rich.cells import cell_len
 
-from inspector.model.run import Problem
+from inspector.model.run import Problem, resumable_here
 from inspector.tui.columns import Bucket, Columns, Filter
 from inspector.tui.fetch import Progress
 from inspector.tui.reports import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
@@ -243,6 +243,13 @@ class Session:
             damage=self.damage.get(seq) or behind,
             behind=behind is not None and seq not in self.damage,
         )
+
+    @property
+    def driverless(self) -> bool:
+        """Whether there is no driver here that resumes runs like this one, whatever the code is."""
+        from inspector.resume.drivers import names
+
+        return self.facts is not None and resumable_here(self.facts.resume, names()).driver is None
 
     def heading(self) -> Heading | None:
         """The snapshot of the header; None before a run is open."""

@@ -296,6 +296,14 @@ async def test_read_only_resumes_nothing(tmp_path: Path) -> None:
         assert "read-only" in texts(app)[-1]
 
 
+async def test_a_run_that_no_driver_resumes_says_so_and_asks_for_no_code() -> None:
+    async with opened("examples/otel-trace.jsonl", None) as (app, pilot):
+        screen = run_screen(app)
+        await press(pilot, "r")
+        assert app.screen is screen
+        assert "nothing here resumes such a run" in texts(app)[-1]
+
+
 async def test_the_output_of_an_import_and_code_that_cannot_be_imported(tmp_path: Path) -> None:
     path, target = two(tmp_path)
     file = Path(target.rpartition(":")[0])
