@@ -23,7 +23,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str) -> int:
-    return exits.guarded(lambda: cli.invoke(list(arguments)))
+    return exits.guarded(lambda: cli.run(list(arguments)))
 
 
 def entries() -> list[dict[str, object]]:
