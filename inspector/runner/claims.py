@@ -3,7 +3,8 @@
 A file can be copied, so the file is no lock. A claim is a small file in the platform's state folder, taken
 under a lock that lasts an instant, given back when the run ends, and recognized as stale when the process
 that it names is gone. Beside the claims stands what was resumed as what, so that doing it again can be
-warned of.
+warned of, and where each run of a trace or store was begun, so that its id, and the idempotency keys that are made of
+it, are not used for another: a symbolic link for each run, which can be deleted when the run is.
 """
 
 import contextlib
@@ -12,11 +13,14 @@ import hashlib
 import os
 import socket
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import msgspec
 import platformdirs
 
+from inspector.errors import UsageError
 from inspector.process import born
+from inspector.runner.errors import ResumeRefused
 from inspector.runner.recorder import now
 
 
@@ -39,12 +43,18 @@ class Successor(msgspec.Struct, frozen=True):
     at: str
 
 
-class Owned(Exception):
+class Owned(ResumeRefused):
     """Another owner, who is alive, drives the run."""
 
+    exit_code = 5
+
     def __init__(self, holder: Holder) -> None:
-        super().__init__(f"is driven by process {holder.pid} on {holder.host} since {holder.since}")
-        self.holder = holder
+        super().__init__(holder.run, "owned", driven(holder))
+
+
+def driven(holder: Holder) -> str:
+    """Who drives a run, in words."""
+    return f"is driven by process {holder.pid} on {holder.host} since {holder.since}"
 
 
 class Claims:
@@ -102,6 +112,23 @@ class Claims:
                 return msgspec.json.decode(file.read(), type=Holder)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
+
+    def begin(self, run: str, place: str, key: str | None = None) -> None:
+        """Write down where a new run is begun: its trace, or its `key` in the store that is the file `place`; nothing
+        is there yet. Raises UsageError for an id that was used, as long as the file of that run is where it was."""
+        place = os.path.abspath(place)
+        where = place if key is None else os.path.join(place, quote(key, safe=""))
+        path = self._path(run, "begun")
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.symlink(where, path)
+            return
+        with self._locked():
+            first = os.readlink(path)
+            if first != where and (os.path.lexists(first) or os.path.isfile(os.path.dirname(first))):
+                raise UsageError(run, f"is the id of a run that was begun before, in {first}: a new run needs another")
+            os.symlink(where, f"{path}.new")
+            os.replace(f"{path}.new", path)
 
     def succeeded(self, run: str, successor: str, trace: str | None) -> None:
         """Write down that a run was resumed as another one."""

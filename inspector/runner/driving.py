@@ -186,7 +186,9 @@ class Prompt(Driving[RunResult]):
         return self
 
     def id(self, run_id: str) -> Self:
-        """An id of one's own for the run."""
+        """An id of one's own for the run: another one than that of any run that this host holds in a trace or store,
+        since the idempotency keys of its calls begin with it. `run` raises UsageError, before anything runs, where an
+        earlier one of that id still is where it was begun."""
         self._id = run_id
         return self
 

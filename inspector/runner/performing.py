@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from inspector.errors import JournalError
-from inspector.journal import Journal, TraceFile
+from inspector.journal import Journal, TraceFile, refuse_existing
 from inspector.model.run import RunLink
 from inspector.model.values import Value
 from inspector.runner import ending, modelstep, toolstep
-from inspector.runner.claims import Claims, Owned
+from inspector.runner.claims import Claims
 from inspector.runner.data import Awaiting
 from inspector.runner.drive import drive
 from inspector.runner.effects import CallModel, CallTools, Effect, Hear, ResolveCall
-from inspector.runner.errors import ResumeRefused
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.result import RunResult, pending_calls
@@ -39,15 +38,16 @@ async def journaled(
     *,
     goes_on: bool = False,
 ) -> RunResult:
-    """Open the journal, claim the run while it is driven, and drive it. `goes_on`: in the journal that it has."""
+    """Open the journal, claim the run while it is driven, and drive it. `goes_on`: in the journal that it has. Raises
+    UsageError for a trace that exists, or an id that was used."""
     claims = driving._claims or Claims() if trace is not None else None
-    try:
-        holder = claims.take(run_id) if claims is not None else None
-    except Owned as owned:
-        raise ResumeRefused(run_id, "owned", str(owned)) from owned
+    holder = claims.take(run_id) if claims is not None else None
     opened: TraceFile | None = None
     try:
-        opened = TraceFile(trace) if trace is not None else None
+        if claims is not None and trace is not None:
+            refuse_existing(trace)
+            claims.begin(run_id, trace)
+            opened = TraceFile(trace)
         leg = driving._leg(run, run_id, opened or journal, emit)
         for claim in (holder, driving.claimed):
             if claims is not None and claim is not None:

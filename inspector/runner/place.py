@@ -9,6 +9,7 @@ import msgspec
 from inspector.journal import ClaimedJournal, RunStore
 from inspector.model.values import Value
 from inspector.runner import performing
+from inspector.runner.claims import Claims
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.outbox import Outbox, Sink
@@ -28,11 +29,13 @@ class Place(msgspec.Struct, frozen=True):
     metadata: Mapping[str, Value] | None = None
     sink: Sink | None = None
 
-    def open(self) -> ClaimedJournal:
-        """The journal of the new run. Raises StoreError."""
-        return self.store.begin(
+    def open(self, run_id: str, claims: Claims) -> ClaimedJournal:
+        """The journal of the new run. Raises StoreError, and UsageError for an id that was used before."""
+        journal = self.store.begin(
             self.key, thread=self.thread, turn=self.turn, metadata=self.metadata, sink=self.sink is not None
         )
+        claims.begin(run_id, self.store.url, self.key)
+        return journal
 
 
 @contextlib.asynccontextmanager
@@ -50,8 +53,8 @@ Begin = Callable[[Leg], Awaitable[None]]
 
 
 async def begun(driving: "Driving[Any]", run: AgentRun, place: Place, emit: Emit | None, begin: Begin) -> RunResult:
-    """Drive a new run. Raises StoreError when there is a run of that key."""
-    journal = place.open()
+    """Drive a new run. Raises StoreError when there is a run of that key, and UsageError for a used id."""
+    journal = place.open(run.data.id, driving._claims or Claims())
 
     async def first(leg: Leg) -> None:
         leg.durable = True

@@ -6,7 +6,7 @@ from inspector.journal import Journal
 from inspector.model.run import RunLink
 from inspector.runner import driving, ending, performing, places, reconciling
 from inspector.runner import hooks as hooking
-from inspector.runner.claims import Claims, Owned
+from inspector.runner.claims import Claims, driven
 from inspector.runner.data import Advancing, Awaiting, Executing, Resolving
 from inspector.runner.effects import Answer, Approve, Deny, Edit, Resolve
 from inspector.runner.errors import RequestError, ResumeRefused
@@ -64,7 +64,7 @@ async def examined(asked: "Deciding[Any]", saved: Restored, claims: Claims | Non
 def _known(saved: Restored, claims: Claims, found: Preflight, decided: Decided) -> None:
     holder = claims.holder(saved.id)
     if holder is not None:
-        found.findings.insert(0, Finding("owned", saved.id, str(Owned(holder)), decided.take_over is None))
+        found.findings.insert(0, Finding("owned", saved.id, driven(holder), decided.take_over is None))
     successors = claims.successors(saved.id)
     if successors:
         names = ", ".join(f"{item.run} at {item.at}" for item in successors[-3:])
@@ -84,12 +84,9 @@ async def go(asked: "Resuming", trace: str | None, journal: Journal | None, emit
     all_known(asked, saved)
     if claims is None:
         return await _continued(asked, saved, claims, trace, journal, emit)
-    try:
-        if asked.decided.take_over is not None:
-            asked.taken = claims.holder(saved.id)
-        holder = asked.claimed = claims.take(saved.id, over=asked.taken)
-    except Owned as owned:
-        raise ResumeRefused(saved.id, "owned", str(owned)) from owned
+    if asked.decided.take_over is not None:
+        asked.taken = claims.holder(saved.id)
+    holder = asked.claimed = claims.take(saved.id, over=asked.taken)
     try:
         if "already_resumed" not in asked.decided.accept and claims.successors(saved.id):
             raise ResumeRefused(saved.id, "already_resumed", "was resumed by somebody else just now")
@@ -154,7 +151,7 @@ async def decide(leg: Leg, asked: "Deciding[Any]") -> None:
     decided, run, recorder = asked.decided, leg.run, leg.recorder
     why = decided.why.get
     if asked.taken is not None:
-        recorder.decision("take over", str(Owned(asked.taken)), None, decided.take_over)
+        recorder.decision("take over", driven(asked.taken), None, decided.take_over)
     if isinstance(run.data.phase, Awaiting):
         await reconciling.model(leg, asked)
         return

@@ -20,7 +20,7 @@ from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Decisions, Need, Plan, Planned, Refusal, Warned, warn
-from inspector.runner.claims import Claims, Owned
+from inspector.runner.claims import Claims, driven
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, restore
 from inspector.runner.network.durable import saved_network
@@ -125,7 +125,7 @@ def _owner(job: Job, saved: SavedNetwork) -> str | None:
         owner = _stored.owner(job.source)
         return None if owner is None else _stored.OWNED.format(owner.who(), moment(owner.renewed))
     holder = Claims().holder(saved.header.id)
-    return None if holder is None else str(Owned(holder))
+    return None if holder is None else driven(holder)
 
 
 def _taken_over(job: Job) -> bool:
@@ -264,7 +264,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     try:
         result = in_loop(asked.run(trace=job.trace or default_trace(run_id)), job.control)
     except RefusedError as error:
-        raise Refused([Refusal(code=error.code, subject=error.place, detail=error.reason)], plan) from error
+        raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     return _ended(result, emit)
 
 

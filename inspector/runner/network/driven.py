@@ -13,11 +13,11 @@ from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Committed, Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.errors import UsageError
-from inspector.journal import Journal, TraceFile
+from inspector.journal import Journal, TraceFile, refuse_existing
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.text import clean
 from inspector.model.values import Value
-from inspector.runner.claims import Claims, Holder, Owned
+from inspector.runner.claims import Claims, Holder, driven
 from inspector.runner.drive import Control, drive
 from inspector.runner.effects import Effect
 from inspector.runner.hookchain import Stopped
@@ -84,7 +84,12 @@ class Driven:
         claim = self.claims.take(self.run_id) if trace is not None else None
         own: TraceFile | None = None
         try:
-            own = TraceFile(trace) if trace is not None else None
+            if trace is not None:
+                refuse_existing(trace)
+                self.claims.begin(self.run_id, trace)
+                own = TraceFile(trace)
+            if link is not None:
+                self.claims.succeeded(link.run, self.run_id, trace)
             self.recorder = NetworkRecorder(journal if own is None else own, self.run, self.origin)
             if claim is not None:
                 self.control.fence(lambda: self.claims.holds(claim))
@@ -99,7 +104,7 @@ class Driven:
                 self.recorder.header(self.run_id, code, inputs, link, source)
             if self.observe is not None:
                 self.observe({"event": "run", "run": self.run_id, "trace": trace})
-            taken = self.taken_from or (str(Owned(self.taken)) if self.taken is not None else None)
+            taken = self.taken_from or (driven(self.taken) if self.taken is not None else None)
             if taken is not None:
                 self.recorder.decision("take over", taken, None, self.decided.take_over)
             left = await self._reconcile()

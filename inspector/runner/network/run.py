@@ -85,13 +85,14 @@ class Network(dataflow.Network):
     ) -> NetworkResult:
         """Run to the end, a failure, or a stop. `inputs` are the tokens of each input port; `trace` is a new file for
         the journal, `journal` any other place for it. With a `store`, the run is kept there under its `key` (its id
-        without one), and `sink` takes its events. A failure is a result too: see `raise_for_status`."""
+        without one), and `sink` takes its events. A failure is a result too: see `raise_for_status`. `id` is of one's
+        own; raises UsageError where an earlier run of that id still is in its trace or store."""
         if store is not None:
             if trace is not None or journal is not None:
                 raise UsageError(key or self.name, "a durable run has its journal in the store, and no other one")
             id = id or new_id()
             place = Place(store, key or id, sink=sink)
-            async with kept_open(place.open(), sink) as kept:
+            async with kept_open(place.open(id, Claims()), sink) as kept:
                 result = await self.run(inputs, workers=workers, journal=kept, id=id, control=control, observe=observe)
             return msgspec.structs.replace(result, trace=store.url)
         given = {port: list(tokens) for port, tokens in (inputs or {}).items()}
@@ -101,7 +102,7 @@ class Network(dataflow.Network):
         plan = self.plan()
         _typed(self.name, plan, given)
         if trace is not None:
-            refuse_existing(trace)
+            refuse_existing(trace)  # before large inputs are written beside it
         run = NetworkRun(plan, self.values.beside(LargeValues(trace)))
         saved = run.feed(given)
         run_id = id or new_id()
@@ -230,7 +231,6 @@ class ResumingNetwork(GoingOn):
             run_id = self._options.get("id") or new_id()
             if run_id == saved.header.id:
                 raise UsageError(run_id, "is the id of the run that is resumed; the new run needs one of its own")
-            claims.succeeded(saved.header.id, run_id, trace)
             workers = self._options.get("workers") or plan.workers
             large.bring(restore.referred(run, saved.header.input))
             watch = self.network.watch(run_id)

@@ -53,7 +53,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     try:
         held = claims.take(claimed)
     except Owned as error:
-        raise Refused([Refusal(code="owned", subject=job.path, detail=str(error))], plan) from error
+        raise Refused([Refusal(code="owned", subject=job.path, detail=error.detail)], plan) from error
     try:
         with values.under_names(prepared.module, prepared.names), tempfile.TemporaryDirectory() as scratch:
             source = _source(job, prepared, scratch, plan)
