@@ -10,12 +10,15 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from itertools import chain
 
 from inspector import held
 from inspector.errors import UnreadableError
 from inspector.model.text import one_line
 
 CHUNK = 1 << 20
+PATIENCE = 5
+"""Seconds within which somebody must open the other end of a pipe."""
 UTF8_MARK = b"\xef\xbb\xbf"
 
 
@@ -96,9 +99,10 @@ def _open(path: str) -> int:
     if stat.S_ISREG(mode):
         return fd
     if stat.S_ISFIFO(mode):
-        os.set_blocking(fd, True)
         try:
-            return _spool(fd, path)
+            first = _first(fd, path)
+            os.set_blocking(fd, True)
+            return _spool(fd, path, first)
         finally:
             os.close(fd)
     os.close(fd)
@@ -106,15 +110,42 @@ def _open(path: str) -> int:
     raise UnreadableError(path, f"is {kind}")
 
 
-def _spool(stream: int, path: str) -> int:
-    """An unnamed temporary copy of what the stream of a descriptor still holds; the copy's descriptor."""
+def _first(fd: int, path: str) -> bytes:
+    """What a pipe holds once somebody has opened it for writing: before, it reads like an empty file. Raises
+    UnreadableError when nobody does."""
+    import select
+    import time
+
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    until = time.monotonic() + PATIENCE
+    while True:
+        told = poll.poll(50)  # of bytes, or that the last writer has gone
+        try:
+            piece = os.read(fd, CHUNK)
+        except BlockingIOError:  # a writer is there, and thinks
+            return b""
+        if piece or told:
+            return piece
+        if time.monotonic() > until:
+            raise UnreadableError(path, f"is a pipe that nobody wrote to for {PATIENCE} seconds")
+
+
+def _spool(stream: int, path: str, first: bytes = b"") -> int:
+    """An unnamed temporary copy of `first` and what the stream of a descriptor still holds, which may take up half of
+    the free space there; the copy's descriptor."""
     import tempfile
 
     try:
         # No buffered reader: while it waits for bytes it holds a lock, without which the process cannot end.
         with tempfile.TemporaryFile() as copy:
-            while piece := os.read(stream, CHUNK):
+            free = os.fstatvfs(copy.fileno())
+            most = free.f_bavail * free.f_frsize // 2
+            for piece in chain((first,), iter(lambda: os.read(stream, CHUNK), b"")):
                 copy.write(piece)
+                most -= len(piece)
+                if most < 0:
+                    raise UnreadableError(path, f"needs more than half of the free space in {tempfile.gettempdir()}")
             copy.flush()
             return os.dup(copy.fileno())
     except OSError as error:

@@ -99,7 +99,7 @@ class StoreRun(TraceRun):
             id=clean(row.key),
             status=status,
             reason=reason,
-            steps=max(found.steps, row.steps) if not self.indexed else found.steps,
+            steps=found.steps if self.indexed else max(found.steps or 0, row.steps),
             ended=None if row.ended is None else moment(row.ended),
         )
 

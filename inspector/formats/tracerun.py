@@ -22,10 +22,11 @@ from inspector.model.run import Definition, Resume, Run, SourceInfo, State
 from inspector.model.text import one_line
 
 NAME = "runinspect"
-TAIL = 16 << 10
-"""Bytes at the end of a file that are looked at for how the run ended, before the file is indexed."""
+TAIL, FURTHEST = 16 << 10, 48 << 10
+"""Bytes at the end of a file that are looked at for how the run ended, before the file is indexed; where no record
+among them tells how many steps there are, as many as FURTHEST."""
 
-_SEQ = re.compile(rb'^\{"record":"step","step":\{"seq":(\d{1,18}),', re.MULTILINE)
+_SEQ = re.compile(rb'^\{"record":(?:"step","step":\{|"checkpoint",)"seq":(\d{1,18}),', re.MULTILINE)
 
 
 class TraceRun(TraceLines):
@@ -42,7 +43,7 @@ class TraceRun(TraceLines):
         self._states = States(self._nearest, self._load, self._change)
         self._header: Header | None = None
         self._ended: tuple[int, End | None] = (-1, None)
-        self._peeked: tuple[int, End | None] | None = None
+        self._peeked: tuple[int | None, End | None] | None = None
         self._open: tuple[int, Sequence[Operation]] = (-1, ())
 
     def drop(self, seq: int, error: Exception) -> None:
@@ -92,12 +93,13 @@ class TraceRun(TraceLines):
         """Whether that process is still there."""
         return lives(*self.writer())
 
-    def _ending(self) -> tuple[int, End | None]:
+    def _ending(self) -> tuple[int | None, End | None]:
         """How many steps there are and how the run ended, as far as it is known."""
         if not self.indexed:
             if self._peeked is None:
                 self._peeked = self._peek()
-            return max(len(self.starts), self._peeked[0]), self._peeked[1]
+            steps, end = self._peeked
+            return None if steps is None else max(len(self.starts), steps), end
         place = self.ends[-1] if self.ends else -1
         if self.starts and place < self.starts[-1]:
             place = -1  # steps follow it: it is not the end
@@ -107,17 +109,24 @@ class TraceRun(TraceLines):
             self._ended = place, self.record(place, End) if place >= 0 else None
         return len(self.starts), self._ended[1]
 
-    def _peek(self) -> tuple[int, End | None]:
-        begin = max(self.file.size - TAIL, self.file.start)
-        text = self.file.read(begin, self.file.size - begin)
-        seqs = _SEQ.findall(text)
+    def _peek(self) -> tuple[int | None, End | None]:
+        text = self._last(TAIL)
         last = text.rstrip().rpartition(b"\n")[2]
         end = None
         if last.startswith(b'{"record":"e'):
             with contextlib.suppress(*BROKEN):
                 found = self.decode(last, 0)
                 end = found if isinstance(found, End) else None
+        if end is not None and end.steps is not None:
+            return end.steps, end
+        seqs = _SEQ.findall(text) or _SEQ.findall(self._last(FURTHEST))
+        if not seqs and self.file.size - self.file.start > FURTHEST:
+            return None, end
         return int(seqs[-1]) if seqs else 0, end
+
+    def _last(self, length: int) -> bytes:
+        begin = max(self.file.size - length, self.file.start)
+        return self.file.read(begin, self.file.size - begin)
 
     def definition(self) -> Definition:
         for offset in reversed(self.attempts):

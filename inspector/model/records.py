@@ -126,7 +126,7 @@ class Decision(Record, frozen=True, kw_only=True, tag_field="record", tag="decis
 
 
 class End(Record, frozen=True, kw_only=True, tag_field="record", tag="end", omit_defaults=True):
-    """How the run ended, or that it is suspended and why. `final`: it can never go on."""
+    """How the run ended, or that it is suspended and why, after how many steps. `final`: it can never go on."""
 
     status: RunStatus
     reason: str | None = None
@@ -135,6 +135,7 @@ class End(Record, frozen=True, kw_only=True, tag_field="record", tag="end", omit
     usage: Usage | None = None
     output: Value = None
     replaced_by: str | None = None
+    steps: int | None = None
     final: bool = False
 
 

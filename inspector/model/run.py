@@ -71,15 +71,15 @@ class Usage(Record, frozen=True, kw_only=True):
 
 
 class Run(Record, frozen=True, kw_only=True):
-    """One execution as a whole; `steps` is their number as far as it is known. `parent` is the run, and the
-    last step before, of which this one is a part."""
+    """One execution as a whole; `steps` is their number as far as it is known, None where nothing tells it yet.
+    `parent` is the run, and the last step before, of which this one is a part."""
 
     id: str | None = None
     name: str | None = None
     kind: RunKind
     status: RunStatus
     reason: str | None = None
-    steps: int
+    steps: int | None
     started: str | None = None
     ended: str | None = None
     resumed_from: RunLink | None = None

@@ -57,7 +57,8 @@ def _row(row: RunRow) -> str:
 
 def _head(run: Run) -> Iterator[str]:
     status = run.status + (f" · {run.reason}" if run.reason else "")
-    yield one_line(f"run      {run.id or '-'}  {run.name or ''}  {run.kind}  {status}  {run.steps} steps")
+    steps = "?" if run.steps is None else run.steps
+    yield one_line(f"run      {run.id or '-'}  {run.name or ''}  {run.kind}  {status}  {steps} steps")
     if run.started or run.ended:
         yield one_line(f"time     {run.started or '?'} to {run.ended or '?'}")
     if run.resumed_from:

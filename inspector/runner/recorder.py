@@ -167,8 +167,14 @@ class Recorder:
         """How the run ended, or that it is suspended; nothing follows. `final`: it can never go on."""
         if self.journal is None:
             return
-        usage = view.as_usage(self.data.usage)
-        self.write(
-            End(status=status, reason=reason, at=self.clock(), error=error, usage=usage, output=output, final=final),
-            durable=True,
+        end = End(
+            status=status,
+            reason=reason,
+            at=self.clock(),
+            error=error,
+            usage=view.as_usage(self.data.usage),
+            output=output,
+            steps=self.seq,
+            final=final,
         )
+        self.write(end, durable=True)

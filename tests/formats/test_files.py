@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableError
+from inspector.formats import files
 from inspector.formats.files import CHUNK, File
 
 
@@ -58,9 +59,49 @@ def test_a_pipe_is_read_to_its_end() -> None:
     assert file.size == 3000
 
 
-def test_a_pipe_that_nobody_writes_to_does_not_wait(tmp_path: Path) -> None:
+def test_a_pipe_that_nobody_writes_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PATIENCE", 0)
     os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UnreadableError, match="nobody wrote to"):
+        File(str(tmp_path / "pipe"))
+
+
+def test_the_writer_of_a_pipe_may_come_late_and_think(tmp_path: Path) -> None:
+    path, wait = tmp_path / "pipe", threading.Event()
+    os.mkfifo(path)
+
+    def write() -> None:
+        wait.wait(0.2)  # the pipe is opened for reading meanwhile, most likely
+        with path.open("wb") as file:
+            wait.wait(0.2)
+            file.write(b"{}")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    file = File(str(path))
+    thread.join()
+    assert file.read(0, 9) == b"{}"
+
+
+def test_a_writer_that_writes_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    thread = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(b""))
+    thread.start()
     assert File(str(tmp_path / "pipe")).size == 0
+    thread.join()
+
+
+def test_a_stream_must_leave_half_of_the_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        f_bavail, f_frsize = 4, 1024
+
+    monkeypatch.setattr(os, "fstatvfs", lambda fd: Full)
+    reader, writer = os.pipe()
+    os.write(writer, b"x" * 3000)
+    os.close(writer)
+    with pytest.raises(UnreadableError, match="half of the free space"):
+        File(f"/dev/fd/{reader}")
+    os.close(reader)
 
 
 @pytest.mark.parametrize("name", ["", "gone", "folder", "device", "a\0b"])

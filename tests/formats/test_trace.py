@@ -3,6 +3,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from inspector.errors import UnreadableError
 from inspector.formats import linefile, open_path, tracelines
 from inspector.formats.tracelines import plain
-from inspector.formats.tracerun import TraceRun
+from inspector.formats.tracerun import FURTHEST, TAIL, TraceRun
 from inspector.model.changes import Change, change
 from inspector.model.records import Checkpoint, End, StepRecord
 from inspector.model.run import Pending, RunError, RunLink, State, Usage
@@ -76,6 +77,19 @@ def test_the_end_is_known_before_the_index(path: Path) -> None:
     run = opened(path, text(records(300)), index=False)
     assert len(run) == 0
     assert (run.run().status, run.run().steps) == ("completed", 300)
+
+
+def test_a_large_checkpoint_at_the_end_hides_no_steps(path: Path) -> None:
+    """What the end of a file does not tell before the index is unknown, and not 0."""
+    large = Checkpoint(seq=3, state=State(step=3, values={"x": "y" * FURTHEST}))
+    known = [*records(3, end=None), large]
+    assert opened(path, text([*known, End(status="failed", steps=3)]), index=False).run().steps == 3
+    assert opened(path, text([*known, End(status="failed")]), index=False).run().steps is None
+    assert [row.steps for row in open_path(str(path)).rows()] == [None]
+    assert opened(path, text([*known, End(status="failed")])).run().steps == 3
+    small = msgspec.structs.replace(large, state=State(step=3, values={"x": "y" * TAIL}))
+    assert opened(path, text([*records(3, end=None), small]), index=False).run().steps == 3
+    assert opened(path, text(records(0)), index=False).run().steps == 0
 
 
 @pytest.mark.parametrize("every", [0, 1, 3, 8, 50])

@@ -119,8 +119,13 @@ class NetworkRecorder:
         """How the run ended; nothing follows."""
         if self.journal is not None:
             self.checkpoint(reason or status)
-            final = status == "completed"
-            self.write(
-                End(status=status, reason=reason, at=self.clock(), error=error, output=output, final=final),
-                durable=True,
+            end = End(
+                status=status,
+                reason=reason,
+                at=self.clock(),
+                error=error,
+                output=output,
+                steps=self.run.seq,
+                final=status == "completed",
             )
+            self.write(end, durable=True)
