@@ -192,6 +192,7 @@ def twice(folder: str, place: int, every: int) -> None:
         for behind in (False, True):
             inner = os.path.join(folder, f"{place}-{at}-{behind}")
             os.makedirs(inner)
+            os.environ["XDG_STATE_HOME"] = inner  # each is a host of its own
             forked(partial(_first, inner, place, True))
             status, text = forked(partial(_rest, inner, at, behind))
             if status == 0:
@@ -210,6 +211,7 @@ def once(folder: str, every: int) -> int:
         for behind in (False, True):
             inner = os.path.join(folder, f"{at}-{behind}")
             os.makedirs(inner)
+            os.environ["XDG_STATE_HOME"] = inner  # each is a host of its own
             status, text = forked(partial(_first, inner, at, behind))
             if status == 0:
                 _, told = forked(partial(_rest, inner))
