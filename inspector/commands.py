@@ -99,13 +99,14 @@ def runs(
     url: StoreUrl = None,
     status: Annotated[str | None, typer.Option("--status", metavar="STATUS", help="Only runs that are so.")] = None,
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Only runs of that name.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the newest N.")] = None,
     format: Format = None,
     json: Json = False,
 ) -> None:
     """The runs of a store or folder, newest last."""
     from inspector.listing import runs_command
 
-    runs_command(store or url, format=format, status=status, name=name, json=json)
+    runs_command(store or url, format=format, status=status, name=name, limit=limit, json=json)
 
 
 @app.command(name="import")

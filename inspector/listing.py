@@ -4,8 +4,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-import platformdirs
-
 from inspector.errors import UsageError
 from inspector.exits import complain
 from inspector.formats import open_path
@@ -16,30 +14,34 @@ from inspector.model.text import one_line
 from inspector.model.values import to_json
 from inspector.report.text import list_report
 from inspector.report.view import RunList
-from inspector.store import default_path, open_store
 
 STATUSES: tuple[RunStatus, ...] = ("running", "suspended", "completed", "failed", "interrupted", "cancelled", "unknown")
 
 
-def runs_command(place: str | None, *, format: str | None, status: str | None, name: str | None, json: bool) -> None:
-    """Print the runs of a place, newest last; without one, those of this user's store and traces."""
+def runs_command(
+    place: str | None, *, format: str | None, status: str | None, name: str | None, limit: int | None, json: bool
+) -> None:
+    """Print the runs of a place, newest last, at most the newest `limit`; without a place, those of this user's store
+    and traces."""
     if status is not None and status not in STATUSES:
         raise UsageError("--status", f"{status!r} is none of {', '.join(STATUSES)}")
-    places = [place] if place is not None else [default_path(), traces()]
+    if limit is not None and limit < 1:
+        raise UsageError("--limit", "is the number of runs to list: 1 or more")
+    places = [place] if place is not None else _own()
     rows: list[RunRow] = []
     problems: list[Problem] = []
     for at in places:
         if place is None and not _holds(at):
             continue
         found = open_path(at, format)
-        rows += found.some(status, name) if isinstance(found, Narrowing) else found.rows()
+        rows += found.some(status, name, limit) if isinstance(found, Narrowing) else found.rows()
         problems += found.problems()
     if place is None:
         rows.sort(key=lambda row: row.started or "")
         if not rows:
             complain(f"{one_line(os.path.dirname(places[0]))}: there are no runs yet")
     shown = [row for row in rows if status in (None, row.status) and name in (None, row.name)]
-    document = RunList(runs=shown, problems=problems)
+    document = RunList(runs=shown if limit is None else shown[-limit:], problems=problems)
     for problem in problems:
         complain(f"{one_line(problem.where)}: {one_line(problem.message)}")
     _print([to_json(document)] if json else list_report(document))
@@ -54,6 +56,8 @@ def import_command(path: str, store: str | None, key: str | None) -> None:
         raise UsageError(path, error.strerror or "cannot be read") from error
     if os.path.isdir(folder(path)):
         raise UsageError(path, f"has large values in {os.path.basename(folder(path))}: a store cannot take those in")
+    from inspector.store import open_store
+
     into = open_store(store)
     try:
         run = into.import_([line for line in lines if line.strip()], key)
@@ -62,9 +66,12 @@ def import_command(path: str, store: str | None, key: str | None) -> None:
         into.close()
 
 
-def traces() -> str:
-    """Where runs go that nobody named a place for."""
-    return os.path.join(platformdirs.user_data_dir("runinspect"), "traces")
+def _own() -> list[str]:
+    """Where the runs of this user are."""
+    from inspector.store import default_path
+
+    store = default_path()
+    return [store, os.path.join(os.path.dirname(store), "traces")]
 
 
 def _holds(place: str) -> bool:

@@ -82,8 +82,8 @@ class Journaled(Protocol):
 class Narrowing(Protocol):
     """A set of runs that can be asked for some of them, at the cost of those alone."""
 
-    def some(self, status: str | None, name: str | None) -> Sequence[RunRow]:
-        """The rows that are so, newest last; None: whatever it is."""
+    def some(self, status: str | None, name: str | None, limit: int | None = None) -> Sequence[RunRow]:
+        """The rows that are so, newest last, at most the newest `limit`; None: whatever it is."""
 
 
 class RunSet(Protocol):

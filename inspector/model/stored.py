@@ -5,7 +5,7 @@ Times are whole milliseconds since 1970, as claims are compared by them.
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -77,13 +77,24 @@ class StoredRun(Record, frozen=True, kw_only=True):
         """Who drives it now."""
         return self.claim if self.claim is not None and self.claim.live(now) else None
 
-    def standing(self, now: int) -> tuple[RunStatus, str | None]:
-        """Its status and reason as of now: a run whose holder let the lease pass was interrupted."""
-        if self.final:
-            return self.status, self.reason
-        if self.claim is not None:
-            return ("running", None) if self.claim.live(now) else ("interrupted", "lease_expired")
-        return ("interrupted", "not_started") if self.status == "running" else (self.status, self.reason)
+    def standing(self, now: int, *, gone: bool = False) -> tuple[RunStatus, str | None]:
+        """Its status and reason as of now; `gone`: the process that holds it is known to be no more."""
+        expires = None if self.claim is None else self.claim.expires
+        return standing(self.status, self.reason, self.final, expires, now, gone=gone)
+
+
+def standing(
+    status: RunStatus, reason: str | None, final: bool, expires: int | None, now: int, *, gone: bool
+) -> tuple[RunStatus, str | None]:
+    """How a run stands as of now whose claim, if there is one, holds until `expires`: one whose holder is gone, or
+    let the lease pass, was interrupted."""
+    if final:
+        return status, reason
+    if expires is not None:
+        if expires <= now:
+            return "interrupted", "lease_expired"
+        return ("interrupted", "owner_gone") if gone else ("running", None)
+    return ("interrupted", "not_started") if status == "running" else (status, reason)
 
 
 class Event(Record, frozen=True, kw_only=True):
@@ -148,29 +159,40 @@ def from_columns(values: Sequence[Any]) -> StoredRun:
     return msgspec.convert(told, StoredRun)
 
 
-def row(run: StoredRun, now: int) -> RunRow:
-    """The line of a list of runs."""
-    status, reason = run.standing(now)
-    return RunRow(
-        id=run.key,
-        name=run.name,
-        kind=run.kind,
-        status=status,
-        reason=reason,
-        steps=run.steps,
-        started=moment(run.created),
-        updated=moment(run.updated),
-        holder=None if run.claim is None else holder(run.claim, now),
-        parent=run.parent,
+LISTED = (
+    *("key", "name", "kind", "status", "reason", "steps", "created", "updated", "parent_run", "parent_step", "final"),
+    *("token", "renewed", "expires", "program", "born"),
+)
+"""Those of COLUMNS that a line of a list needs."""
+
+
+def listed(values: Sequence[Any], now: int, gone: Callable[[Program, str], bool]) -> RunRow:
+    """The line of a list of runs that the values of LISTED are; `gone` tells whether a process is known to be no more.
+    Raises ValueError and TypeError."""
+    key, name, kind, status, reason, steps, created, updated, parent, behind, final, token, renewed, expires, *who = (
+        values
     )
-
-
-def holder(claim: Claim, now: int) -> str:
-    """Who drives a run, or who did last and has not been heard of since, and for how long."""
-    who = f"{claim.program.host}:{claim.program.pid}"
-    if claim.live(now):
-        return one_line(who)
-    return one_line(f"{who} silent for {(now - claim.renewed) // 1000} s")
+    holder, left = None, False
+    if token is not None:
+        program = msgspec.json.decode(who[0], type=Program)
+        left = final != 1 and gone(program, str(who[1] or ""))
+        holder = f"{program.host}:{program.pid}"
+        if left or expires <= now:
+            holder += f" silent for {(now - renewed) // 1000} s"
+    status, reason = standing(status, reason, final == 1, None if token is None else expires, now, gone=left)
+    told = {
+        "id": key,
+        "name": name,
+        "kind": kind,
+        "status": status,
+        "reason": reason,
+        "steps": steps,
+        "started": moment(created),
+        "updated": moment(updated),
+        "holder": None if holder is None else one_line(holder),
+        "parent": None if parent is None else {"run": parent, "step": behind},
+    }
+    return msgspec.convert(told, RunRow)
 
 
 def store_path(place: str) -> str:

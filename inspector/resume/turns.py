@@ -181,7 +181,7 @@ async def _drive(store: Store, asked: DurableResuming, told: ResumedTurn, notify
     asked.started = started
     outcome = await asked.run()
     row = store.read(asked.key)
-    told.summary = summary(row, store.clock())
+    told.summary = summary(store, row)
     if isinstance(outcome, ExistingOwner):
         told.outcome, told.owner, told.status = "existing_owner", outcome, "running"
         return told
@@ -215,7 +215,7 @@ def projected(status: RunStatus) -> TurnStatus:
 def turn_status(store: Store, turn: StoredTurn) -> TurnStatus:
     """How a turn stands now. A run that failed and can go on leaves its turn interrupted."""
     row = store.read(turn.key)
-    status, _ = row.standing(store.clock())
+    status, _ = store.standing(row)
     return "interrupted" if status == "failed" and not row.final else projected(status)
 
 
@@ -224,9 +224,9 @@ def active_turn(store: Store, thread: str) -> StoredTurn | None:
     return next((turn for turn in store.turns(thread) if turn_status(store, turn) == "running"), None)
 
 
-def summary(row: StoredRun, now: int) -> Summary:
+def summary(store: Store, row: StoredRun) -> Summary:
     """What may be told of a run."""
-    status, reason = row.standing(now)
+    status, reason = store.standing(row)
     return Summary(
         key=row.key,
         attempt=row.attempt,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from inspector.errors import StoreError
 from inspector.model.digest import digest
-from inspector.model.run import Definition
+from inspector.model.run import Definition, RunStatus
 from inspector.model.stored import Claim, Event, OperationRow, StoredRun, StoredThread, StoredTurn
 from inspector.model.values import Value
 from inspector.process import born, gone
@@ -59,6 +59,10 @@ class Store:
         """Who drives a run now: None also when its process is known to be gone."""
         owner = run.owner(self.clock())
         return None if owner is None or abandoned(owner) else owner
+
+    def standing(self, run: StoredRun) -> tuple[RunStatus, str | None]:
+        """The status of a run and its reason, as of now."""
+        return run.standing(self.clock(), gone=run.claim is not None and abandoned(run.claim))
 
     def take(self, run: StoredRun, *, by_force: bool = False, definition: Definition | None = None) -> StoreJournal:
         """Claim a run as it was read. `by_force`: also when somebody holds it. Raises StoreError."""

@@ -94,13 +94,30 @@ def titles(columns: Columns) -> Line:
     return Line((Span(text, "dim"),))
 
 
+class RunLines:
+    """The lines of runs, each made when it is asked for."""
+
+    def __init__(self, entries: Sequence[Listed], columns: Columns, now: datetime) -> None:
+        self._entries, self._columns, self._now = entries, columns, now
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, index: int) -> Line:
+        return line(self._entries[index], self._columns, self._now)
+
+
+def holds(entry: Listed, text: str) -> bool:
+    """Whether a run's line holds a text, however it is written, also where there is no room for it."""
+    row = entry.row
+    told = f"{row.name or ''}\n{row.id}\n{_status(row)}\n{row.holder or ''}\n{_link(row)}"
+    return text.casefold() in told.casefold()
+
+
 def line(entry: Listed, columns: Columns, now: datetime) -> Line:
     """A run in one line."""
     row = entry.row
     lead = _lead(entry.depth)
-    link = f" from {row.resumed_from.run}" if row.resumed_from else ""
-    if row.resumed_from and row.resumed_from.step is not None:
-        link += f" step {row.resumed_from.step}"
     holder = Span(fit(row.holder or "", columns.holder) + " ", "running") if columns.holder else Span("")
     return Line(
         (
@@ -110,13 +127,20 @@ def line(entry: Listed, columns: Columns, now: datetime) -> Line:
             Span(f"{'?' if row.steps is None else row.steps:>6} {age(row.updated or row.started, now):>6} "),
             holder,
             Span(row.id if row.name else "", "dim"),
-            Span(link, "accent"),
+            Span(_link(row), "accent"),
         )
     )
 
 
 def _name(row: RunRow) -> str:
     return row.name or row.id
+
+
+def _link(row: RunRow) -> str:
+    if row.resumed_from is None:
+        return ""
+    step = "" if row.resumed_from.step is None else f" step {row.resumed_from.step}"
+    return f" from {row.resumed_from.run}{step}"
 
 
 def _status(row: RunRow) -> str:

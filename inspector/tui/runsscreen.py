@@ -7,15 +7,16 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from inspector.model.run import Problem, RunRow, SourceInfo
+from inspector.model.run import Problem, SourceInfo
 from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
-from inspector.tui.line import Line, Span, plain, text_of
+from inspector.tui.line import Line, Span, plain
 from inspector.tui.page import Page
 from inspector.tui.pages import ProblemsPage
 from inspector.tui.prompt import Prompt
 from inspector.tui.reports import Listed
-from inspector.tui.runlist import Columns, line, ordered, titles
+from inspector.tui.runlist import Columns, RunLines, holds, ordered, titles
+from inspector.tui.runlist import Listed as Entry
 
 
 class RunsPage(Page):
@@ -29,8 +30,8 @@ class RunsPage(Page):
     ) -> None:
         self._now, self._choose, self._note = now, choose, note
         self._text = ""
-        self._rows: Sequence[RunRow] = ()
-        self._shown: list[RunRow] = []
+        self._entries: Sequence[Entry] = ()
+        self._shown: Sequence[Entry] = ()
         self.problems: Sequence[Problem] = ()
         super().__init__(_title(report.source, len(report.rows)) + note, heading=plain(""))
         self._report = report
@@ -45,25 +46,22 @@ class RunsPage(Page):
     def listed(self, report: Listed) -> None:
         """Show these runs, with the cursor on the run it was on."""
         self._report = report
-        self._rows, self.problems = report.rows, report.problems
+        self._entries, self.problems = ordered(report.rows), report.problems
         self.query_one("#header", Bar).set(plain(f" {_title(report.source, len(report.rows))}{self._note}", "title"))
         self._show()
 
     def _show(self) -> None:
-        at = self._shown[self.rows.cursor].id if self._shown else None
-        entries, now = ordered(self._rows), self._now()
-        columns = Columns.of(entries, self.size.width - 2)
+        at = self._shown[self.rows.cursor].row.id if self._shown else None
+        columns = Columns.of(self._entries, self.size.width - 2)
         self.query_one("#heading", Bar).set(Line((Span(" "), *titles(columns).spans)))
-        built = [(entry.row, line(entry, columns, now)) for entry in entries]
-        found = [(row, drawn) for row, drawn in built if self._text.lower() in text_of(drawn).lower()]
-        self._shown = [row for row, _ in found]
-        lines: list[Line] = [drawn for _, drawn in found]
-        place = next((place for place, row in enumerate(self._shown) if row.id == at), 0)
-        self.rows.show(lines or [plain(f" no run's line holds {self._text!r}; Esc shows all", "dim")], place)
+        self._shown = [entry for entry in self._entries if not self._text or holds(entry, self._text)]
+        place = next((place for place, entry in enumerate(self._shown) if entry.row.id == at), 0)
+        none = plain(f" no run's line holds {self._text!r}; Esc shows all", "dim")
+        self.rows.show(RunLines(self._shown, columns, self._now()) if self._shown else (none,), place)
 
     def chosen(self, line: Line, index: int) -> None:
         if index < len(self._shown):
-            self._choose(self._shown[index].id)
+            self._choose(self._shown[index].row.id)
 
     def back(self) -> bool:
         if not self._text:

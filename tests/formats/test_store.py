@@ -130,6 +130,10 @@ def test_a_claim_says_whether_a_run_is_driven(tmp_path: Path) -> None:
     database = Database(path)
     runs = Runs(path, database, lambda: 1000)
     told = {row.id: (row.status, row.reason, row.holder) for row in runs.rows()}
+    assert told["gone"] == ("interrupted", "owner_gone", f"{program().host}:{os.getpid()} silent for 0 s")
+    assert [row.id for row in runs.some("interrupted", None)] == ["expired", "gone", "new"]
+    assert [row.id for row in runs.some("interrupted", None, 2)] == ["gone", "new"]
+    assert [row.id for row in runs.some("running", None, 1)] == ["live"]
     assert told["live"] == ("running", None, f"{program().host}:{os.getpid()}")
     assert told["expired"] == ("interrupted", "lease_expired", "there:5 silent for 0 s")
     assert told["new"] == ("interrupted", "not_started", None)
@@ -172,7 +176,7 @@ def test_a_store_that_grows_is_followed(tmp_path: Path) -> None:
     "harm",
     [
         "UPDATE runs SET program = '{', token = 't', expires = 5 WHERE key = 'waits'",
-        "UPDATE runs SET metadata = x'ff' WHERE key = 'waits'",
+        "UPDATE runs SET born = 5, renewed = 'then', program = '{}', token = 't', expires = 5 WHERE key = 'waits'",
         "UPDATE runs SET status = 'nonsense' WHERE key = 'waits'",
         "UPDATE runs SET steps = 'many' WHERE key = 'waits'",
         "UPDATE runs SET key = x'00ff' WHERE key = 'waits'",
@@ -189,6 +193,18 @@ def test_a_damaged_row_is_a_problem_and_the_others_are_listed(path: str, harm: s
     (problem,) = runs.problems()
     assert problem.where == "runs.db: runs 1"
     assert "a damaged row" in problem.message
+
+
+def test_a_run_whose_row_is_damaged_where_the_list_does_not_look_is_not_opened(path: str) -> None:
+    on = sqlite3.connect(path)
+    on.execute("UPDATE runs SET metadata = x'ff' WHERE key = 'waits'")
+    on.commit()
+    on.close()
+    runs = open_path(path)
+    assert [row.id for row in runs.rows()] == ["waits", "done"]
+    with pytest.raises(UsageError, match="a damaged row: "):
+        runs.open("waits")
+    assert runs.open("done").run().id == "done"
 
 
 @pytest.mark.parametrize(

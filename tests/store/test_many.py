@@ -1,6 +1,6 @@
 """Ten thousand runs in one store: what is asked of it does not grow with them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from inspector.formats import open_path, storedruns
 from inspector.formats.storedruns import Runs, milliseconds
 from inspector.listing import STATUSES
-from inspector.model.stored import StoredRun
+from inspector.model.run import RunRow
 from inspector.store import Filter, open_store
 from inspector.store.sqlite import SQLite
 from tests.benchmarks.durable import fill
@@ -50,19 +50,39 @@ def test_a_list_of_some_reads_only_their_rows(path: Path, monkeypatch: pytest.Mo
     assert isinstance(runs, Runs)
     now = milliseconds()
     monkeypatch.setattr(runs, "_now", lambda: now)
-    rows, read, real = runs.rows(), [0], storedruns.from_columns
+    rows, read, real = runs.rows(), [0], storedruns.listed
 
-    def counted(values: Sequence[Any]) -> StoredRun:
+    def counted(values: Sequence[Any], *given: Any) -> RunRow:
         read[0] += 1
-        return real(values)
+        return real(values, *given)
 
-    monkeypatch.setattr(storedruns, "from_columns", counted)
-    for status in STATUSES:
+    monkeypatch.setattr(storedruns, "listed", counted)
+    for status in (None, *STATUSES):
         for name in (None, "agent-3"):
-            read[0] = 0
-            found = runs.some(status, name)
-            assert list(found) == [row for row in rows if row.status == status and name in (None, row.name)]
-            assert read[0] == len(found)
+            for limit in (None, 1, 50):
+                read[0] = 0
+                found = runs.some(status, name, limit)
+                alike = [row for row in rows if status in (None, row.status) and name in (None, row.name)]
+                assert list(found) == (alike if limit is None else alike[-limit:])
+                # One that is claimed may be driven, or its process be gone: its line has to be made to know.
+                assert read[0] <= len(found) + (CLAIMED if status in ("running", "interrupted") else 1)
+    runs.close()
+
+
+def test_one_is_opened_without_reading_the_others(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = open_path(str(path))
+    assert isinstance(runs, Runs)
+    asked, real = list[Any](), runs._database.rows
+
+    def noted(query: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        for row in real(query, parameters):
+            asked.append(query)
+            yield row
+
+    monkeypatch.setattr(runs._database, "rows", noted)
+    assert runs.open("run-07777").run().id == "run-07777"
+    assert runs.open("id-run-07777").run().id == "run-07777"
+    assert len(asked) < 100
     runs.close()
 
 

@@ -1,13 +1,16 @@
 """The list of runs: order, trees, widths."""
 
 from datetime import UTC, datetime
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.model.run import RunLink, RunRow
-from inspector.tui.line import text_of
-from inspector.tui.runlist import URGENT, Columns, line, ordered, titles
+from inspector.tui import runlist
+from inspector.tui.line import Line, text_of
+from inspector.tui.runlist import URGENT, Columns, RunLines, holds, line, ordered, titles
 from tests.tui import fakes
 from tests.tui.examples import examples
 
@@ -70,3 +73,21 @@ def test_a_run_tells_how_long_ago_it_was_touched() -> None:
     shown = text_of(line(entries[0], Columns.of(entries, 80), datetime(2026, 3, 1, 12, tzinfo=UTC)))
     assert "2h30m" in shown
     assert "?" in shown, "how many steps it has is unknown"
+
+
+def test_of_many_runs_only_the_lines_that_are_asked_for_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = ordered([a_row(f"r{at}", URGENT[at % len(URGENT)]) for at in range(10_000)])
+    made, real = list[str](), runlist.line
+
+    def noted(entry: runlist.Listed, *given: Any) -> Line:
+        made.append(entry.row.id)
+        return real(entry, *given)
+
+    monkeypatch.setattr(runlist, "line", noted)
+    lines = RunLines(entries, Columns.of(entries, 80), fakes.NOW)
+    assert len(lines) == 10_000
+    assert [entry.row.id for entry in entries if holds(entry, "R777 ")] == []
+    assert [entry.row.id for entry in entries if holds(entry, "R7771")] == ["r7771"]
+    assert made == []
+    assert entries[0].row.id in text_of(lines[0])
+    assert len(made) == 1

@@ -262,7 +262,7 @@ async def test_a_list_of_runs_is_filtered(monkeypatch: pytest.MonkeyPatch) -> No
         page = app.screen
         assert isinstance(page, RunsPage)
         await press(pilot, "slash", *"SUSPENDED", "enter")
-        assert [row.id for row in page._shown] == ["r6", "r2"]
+        assert [entry.row.id for entry in page._shown] == ["r6", "r2"]
         await press(pilot, "down", "enter")
         assert run_screen(app).session.facts.run.id == "r2"  # type: ignore[union-attr]
         await press(pilot, "q", "slash", "x", "x")
@@ -290,10 +290,10 @@ async def test_a_list_of_runs_refreshes_itself_and_keeps_the_cursor(monkeypatch:
         page = app.screen
         assert isinstance(page, RunsPage)
         await press(pilot, "down")
-        before = page._shown[page.rows.cursor].id
+        before = page._shown[page.rows.cursor].row.id
         runs.grown = False
         await until(pilot, lambda: len(page._shown) == 7)
-        assert [page._shown[0].id, page._shown[page.rows.cursor].id] == ["r0", before]
+        assert [page._shown[0].row.id, page._shown[page.rows.cursor].row.id] == ["r0", before]
 
 
 async def test_the_run_that_was_asked_for_is_opened_without_the_list(monkeypatch: pytest.MonkeyPatch) -> None:

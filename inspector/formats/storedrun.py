@@ -1,0 +1,124 @@
+"""One run of a store: a trace whose lines are rows."""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from inspector.formats.files import File
+from inspector.formats.sqlitefile import Database
+from inspector.formats.tracerun import NAME, TraceRun
+from inspector.model.records import Program
+from inspector.model.run import Problem, Resume, Run, SourceInfo
+from inspector.model.stored import StoredRun, moment
+from inspector.model.text import clean, one_line
+from inspector.process import gone
+
+
+class RowFile(File):
+    """The journal of a run as if it were a file: its lines one behind the other. `look` has the database read
+    anew where it changed."""
+
+    def __init__(self, database: Database, number: int, path: str, label: str, look: Callable[[], object]) -> None:
+        self.path, self.label, self.start = path, one_line(label), 0
+        self.gaps = False
+        """Whether lines are missing between others."""
+        self._database, self._number, self._look = database, number, look
+        self._fd = -1
+        self._generation = -1
+        self._load()
+
+    def _load(self) -> None:
+        self._generation = self._database.generation
+        self._keys, self._ends = array("q"), array("Q")
+        size = 0
+        query = "SELECT begin, length(CAST(line AS BLOB)) FROM records WHERE run = ? ORDER BY begin"
+        for begin, length in self._database.rows(query, (self._number,)):
+            if not isinstance(begin, int) or not isinstance(length, int):
+                continue
+            self.gaps = self.gaps or begin != size
+            size += length
+            self._keys.append(begin)
+            self._ends.append(size)
+        self.size = size
+
+    def read(self, offset: int, length: int) -> bytes:
+        stop = min(offset + length, self.size)
+        if offset >= stop:
+            return b""
+        first, last = bisect_right(self._ends, offset), bisect_right(self._ends, stop - 1)
+        query = "SELECT CAST(line AS BLOB) FROM records WHERE run = ? AND begin BETWEEN ? AND ? ORDER BY begin"
+        rows = self._database.rows(query, (self._number, self._keys[first], self._keys[last]))
+        data = b"".join(line for (line,) in rows if isinstance(line, bytes))
+        begin = self._ends[first - 1] if first else 0
+        return data[offset - begin : stop - begin]
+
+    def refresh(self) -> bool:
+        before = self.size
+        self._look()
+        if self._generation != self._database.generation:
+            self._load()
+        return self.size != before
+
+    def close(self) -> None:
+        """Nothing: the database is the set's."""
+
+
+class StoreRun(TraceRun):
+    """A run of a store. How it stands is what its row says, and whose claim it is."""
+
+    def __init__(
+        self,
+        file: RowFile,
+        path: str,
+        stored: StoredRun,
+        find: Callable[[str], StoredRun | None],
+        now: Callable[[], int],
+    ) -> None:
+        self._find, self._now, self._rows = find, now, file
+        self.stored = stored
+        super().__init__(file, path)
+        self.source = SourceInfo(path=one_line(path), format=NAME, version=f"store {self.header().format}")
+
+    def run(self) -> Run:
+        found, row = super().run(), self.stored
+        status, reason = row.standing(self._now(), gone=not self.lives())
+        return msgspec.structs.replace(
+            found,
+            id=clean(row.key),
+            status=status,
+            reason=reason,
+            steps=found.steps if self.indexed else max(found.steps or 0, row.steps),
+            ended=None if row.ended is None else moment(row.ended),
+        )
+
+    def writer(self) -> tuple[Program | None, str | None]:
+        claim = self.stored.claim
+        return super().writer() if claim is None else (claim.program, moment(claim.taken))
+
+    def lives(self) -> bool:
+        owner = self.stored.owner(self._now())
+        return owner is not None and not gone(owner.program, owner.born)
+
+    def resume(self) -> Resume:
+        if self.run().kind not in ("agent", "dataflow"):
+            return Resume(reasons=("not_resumable",))
+        reasons = ("terminal",) if self.stored.final else ("owned",) if self.lives() else ()
+        return Resume(possible=not reasons, driver=self.run().kind, reasons=reasons)
+
+    def refresh(self) -> bool:
+        before = self.run()
+        changed = super().refresh()
+        self.stored = self._find(self.stored.key) or self.stored
+        return changed or self.run() != before
+
+    def problems(self) -> Sequence[Problem]:
+        if not self._rows.gaps:
+            return super().problems()
+        message = "lines of its journal are missing: what follows them may not be what followed"
+        return [*super().problems(), Problem(severity="error", where=self.file.label, message=message)]
+
+    def journal(self) -> bytes:
+        """All its lines."""
+        return self.file.read(0, self.file.size)
