@@ -115,14 +115,15 @@ class Agent:
         self, source: "AgentRun | RunResult | Restored | str | os.PathLike[str]", *, step: int | None = None
     ) -> "Resuming": ...
     @overload
-    def resume(self, source: RunStore, key: str) -> "DurableResuming": ...
+    def resume(self, source: RunStore, key: str, *, step: int | None = None) -> "DurableResuming": ...
     def resume(self, source: Any, key: str | None = None, *, step: int | None = None) -> Any:
         """A run that goes on: an AgentRun, the result of one, or the path of a trace or of a saved run. With
-        `step`, as it was after that step. With a `key`, the run of that key in a store, in its own journal."""
+        `step`, as it was after that step. With a `key`, the run of that key in a store, in its own journal; there
+        too, from an earlier step it is a run of its own."""
         if key is not None:
             from inspector.runner.durable import DurableResuming
 
-            return DurableResuming(self, source, key)
+            return DurableResuming(self, source, key, step)
         from inspector.runner.driving import Resuming
 
         return Resuming(self, source, step)

@@ -314,4 +314,7 @@ class Resuming(Deciding[RunResult]):
     async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
         from inspector.runner import resuming
 
-        return await self._opened(lambda: resuming.go(self, trace, journal, emit))
+        async def body() -> RunResult:
+            return await resuming.go(self, resuming.restored(self.source, self.step), trace, journal, emit)
+
+        return await self._opened(body)

@@ -19,7 +19,7 @@ from inspector.model.values import Value
 from inspector.runner import driving, frozen, performing, restore, resuming, view
 from inspector.runner.driving import Deciding
 from inspector.runner.errors import ResumeRefused, RunnerError
-from inspector.runner.leg import Emit, Leg
+from inspector.runner.leg import Emit, Leg, Setup
 from inspector.runner.outbox import Outbox, Sink
 from inspector.runner.outcomes import ExistingOwner, Outcome, Started, TerminalReplay
 from inspector.runner.place import kept_open
@@ -96,10 +96,11 @@ def existing(row: StoredRun, owner: Claim) -> ExistingOwner:
     )
 
 
-def saved_run(url: str, key: str, data: bytes) -> Restored:
-    """The run that a journal of a store is. Raises UnreadableError, and ResumeRefused."""
+def saved_run(url: str, key: str, data: bytes, step: int | None = None) -> Restored:
+    """The run that a journal of a store is, as it was after `step` (None: as far as it came). Raises UnreadableError,
+    and ResumeRefused."""
     try:
-        return restore.read_trace(f"{url}: {key}", data, None)
+        return restore.read_trace(f"{url}: {key}", data, step)
     except (ResumeRefused, UnreadableError):
         raise
     except (RunnerError, ValueError, KeyError, TypeError, IndexError, RecursionError, msgspec.MsgspecError) as error:
@@ -131,7 +132,7 @@ async def _started(
     assert row is not None
     try:
         await asked._definition(run)
-        asked.setup = msgspec.structs.replace(asked.setup, metadata={**asked.setup.metadata, **row.metadata})
+        asked.setup = told(asked.setup, row)
 
         async def begin(leg: Leg) -> None:
             leg.durable = True
@@ -200,11 +201,14 @@ class DurableResuming(Deciding[Outcome[RunResult]]):
     """A run of a store that goes on there. `.run()` is an outcome: it started, somebody else drives it, or it is
     over and its result is given again. Raises ResumeRefused, and nothing is changed, when the run does not fit the
     code any more; with `.accept("definition_changed")` it goes on with the code of today, and with
-    `.accept("owned")` the claim of somebody who holds it is taken over."""
+    `.accept("owned")` the claim of somebody who holds it is taken over.
 
-    def __init__(self, agent: "Agent", store: RunStore, key: str) -> None:
+    Before its last one, after a `step` it goes on as a run of its own, with a trace: what the store holds stays as it
+    is, whoever drives it, and `.result.run_id` is another."""
+
+    def __init__(self, agent: "Agent", store: RunStore, key: str, step: int | None = None) -> None:
         super().__init__(agent)
-        self._store, self.key = store, key
+        self._store, self.key, self.step = store, key, step
         self._sink: Sink | None = None
         self.started: Callable[[StoredRun], None] | None = None
         """Called once the run is claimed, and what may have happened is settled or left."""
@@ -220,6 +224,21 @@ class DurableResuming(Deciding[Outcome[RunResult]]):
         return self
 
     async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> Outcome[RunResult]:
+        row = self._store.read(self.key)
+        if self.step is not None and self.step != row.steps:
+            saved = saved_run(self._store.url, self.key, b"".join(self._store.journal(self.key)), self.step)
+            return await self._opened(lambda: self._apart(row, saved, trace, journal, emit))
         if trace is not None or journal is not None:
             raise UsageError(self.key, "a durable run has its journal in the store, and no other one")
         return await self._opened(lambda: resumed(self, self._store, self.key, self._sink, emit))
+
+    async def _apart(
+        self, row: StoredRun, saved: Restored, trace: str | None, journal: Journal | None, emit: Emit | None
+    ) -> Started[RunResult]:
+        self.setup = told(self.setup, row)
+        return Started(key=self.key, attempt=1, result=await resuming.go(self, saved, trace, journal, emit))
+
+
+def told(setup: Setup, row: StoredRun) -> Setup:
+    """The setup with what the run was begun with for its tools to know."""
+    return msgspec.structs.replace(setup, metadata={**setup.metadata, **row.metadata})

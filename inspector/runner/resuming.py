@@ -17,7 +17,7 @@ from inspector.runner.restore import Restored, load
 from inspector.runner.result import RunResult
 
 if TYPE_CHECKING:
-    from inspector.runner.driving import Deciding, Resuming
+    from inspector.runner.driving import Deciding
 
 
 ANEW = (
@@ -71,9 +71,10 @@ def _known(saved: Restored, claims: Claims, found: Preflight, decided: Decided) 
         found.findings.append(Finding("already_resumed", saved.id, f"was resumed before, as {names}", False, True))
 
 
-async def go(asked: "Resuming", trace: str | None, journal: Journal | None, emit: Emit | None) -> RunResult:
-    """Carry the resume out. Raises ResumeRefused before anything happens."""
-    saved = restored(asked.source, asked.step)
+async def go(
+    asked: "Deciding[Any]", saved: Restored, trace: str | None, journal: Journal | None, emit: Emit | None
+) -> RunResult:
+    """Have a saved run go on as a run of its own. Raises ResumeRefused before anything happens."""
     claims = None if saved.path is None else asked._claims or Claims()
     if asked.is_over(saved.run):
         return await _replayed(asked, saved, emit)
@@ -110,7 +111,7 @@ def all_known(asked: "Deciding[Any]", saved: Restored) -> None:
 
 
 async def _continued(
-    asked: "Resuming",
+    asked: "Deciding[Any]",
     saved: Restored,
     claims: Claims | None,
     trace: str | None,
@@ -135,7 +136,7 @@ async def _continued(
     return await performing.journaled(asked, run, run_id, trace, journal, emit, link, begin)
 
 
-async def _replayed(asked: "Resuming", saved: Restored, emit: Emit | None) -> RunResult:
+async def _replayed(asked: "Deciding[Any]", saved: Restored, emit: Emit | None) -> RunResult:
     """A finished run gives its answer again; nothing runs, but for an append that the memory still owes."""
     leg = asked._leg(saved.run, saved.id, None, emit)
     forgotten = await ending.remember(leg)

@@ -99,6 +99,26 @@ def test_the_default_store_is_listed_with_the_traces(shell: Shell) -> None:
     assert (os.stat(default).st_mode & 0o777, os.stat(os.path.dirname(default)).st_mode & 0o700) == (0o600, 0o700)
 
 
+def test_the_newest_are_listed(shell: Shell) -> None:
+    for key in ("r-1", "r-2", "r-3"):
+        shell("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", key)
+    shell("resume", "runs.db", "--run", "r-2", "--approve", "c1")
+    _, (listed,) = shell.json("runs", "runs.db", "--limit", "2")
+    assert [row["id"] for row in listed["runs"]] == ["r-2", "r-3"]
+    _, (listed,) = shell.json("runs", "runs.db", "--limit", "1", "--status", "suspended")
+    assert [row["id"] for row in listed["runs"]] == ["r-3"]
+    _, (listed,) = shell.json("runs", ".", "--limit", "1")
+    assert [row["id"] for row in listed["runs"]] == ["r-3"]
+    assert shell("runs", "runs.db", "--limit", "0")[0] == 2
+
+
+def test_a_run_that_goes_on_in_the_store_has_no_trace(shell: Shell) -> None:
+    shell("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
+    code, _, err = shell("resume", "runs.db", "--run", "r-1", "--approve", "c1", "--trace", "x.jsonl")
+    assert (code, "--trace: the run goes on in the store" in err) == (2, True)
+    assert not (shell.folder / "x.jsonl").exists()
+
+
 def test_whoever_drives_a_run_is_named_and_can_be_taken_over(shell: Shell) -> None:
     shell("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
     path = os.fspath(shell.folder / "runs.db")

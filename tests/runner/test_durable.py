@@ -575,3 +575,28 @@ async def test_the_journal_in_the_store_is_a_trace(store: Store, tmp_path: Path)
         row.operation for row in store.backend.operations("k")
     ]
     assert result(await shop.agent().resume(store, "copy").approve("c2").run()).status == "completed"
+
+
+async def test_from_an_earlier_step_it_is_a_run_of_its_own(store: Store, tmp_path: Path) -> None:
+    shop = Shop()
+    agent = shop.agent(gate=False)
+    await agent.prompt("go").durable(store, key="k", metadata={"currency": "EUR"}).run()
+    assert shop.did == ["look A", "refund A"]
+    before, row = store.journal("k"), store.read("k")
+    trace = str(tmp_path / "fork.jsonl")
+    outcome = await agent.resume(store, "k", step=2).run(trace=trace)
+    assert isinstance(outcome, Started)
+    fork = outcome.result
+    assert (fork.status, fork.output, fork.trace, fork.resumed_from) == ("completed", "done", trace, row.id)
+    assert fork.run_id != row.id
+    assert shop.did == ["look A", "refund A", "refund A"]
+    assert said(fork) == "paid EUR"
+    assert (store.journal("k"), store.read("k")) == (before, row)
+    with pytest.raises(ResumeRefused, match="already_resumed"):
+        await agent.resume(store, "k", step=2).run()
+    again = await agent.resume(store, "k", step=row.steps).run()
+    assert isinstance(again, TerminalReplay)
+    with pytest.raises(UsageError, match="journal in the store"):
+        await agent.resume(store, "k", step=row.steps).run(trace=trace)
+    with pytest.raises(ResumeRefused, match="step_not_resumable"):
+        await agent.resume(store, "k", step=99).run()

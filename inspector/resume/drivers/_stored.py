@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
+from inspector.errors import UsageError
 from inspector.model.run import Definition
 from inspector.model.stored import Claim, Stored, StoredRun, moment
 from inspector.resume import Emit, Job, Refused, turns
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Plan, Refusal
-from inspector.runner import frozen, restore
+from inspector.runner import frozen
 from inspector.runner.durable import DurableResuming, saved_run
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.outcomes import ExistingOwner, Outcome
@@ -32,9 +33,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 def saved(job: Job, source: Stored) -> Restored:
     """The run as it stands in the copy. Raises UnreadableError and ResumeRefused."""
-    if job.at_last:
-        return saved_run(job.path, source.stored.key, source.journal())
-    return restore.read_trace(f"{job.path}: {source.stored.key}", source.journal(), job.step)
+    return saved_run(job.path, source.stored.key, source.journal(), None if job.at_last else job.step)
 
 
 OWNED = "is driven by {}, last heard of at {}; when that is known to be gone, take it over: --accept owned"
@@ -43,6 +42,12 @@ OWNED = "is driven by {}, last heard of at {}; when that is known to be gone, ta
 def owner(source: Stored) -> Claim | None:
     """Who drives a run now, as far as the copy tells."""
     return None if source.stored.final or not source.lives() else source.stored.claim
+
+
+def no_trace(job: Job) -> None:
+    """Raises UsageError for a trace of a run that goes on in the store."""
+    if job.trace is not None:
+        raise UsageError("--trace", "the run goes on in the store, and has its journal there")
 
 
 @contextlib.contextmanager
@@ -70,6 +75,7 @@ def findings(job: Job, source: Stored, found: Restored, today: Definition) -> li
 
 def resume(job: Job, source: Stored, plan: Plan, decide: Callable[[Job, Any], DurableResuming], emit: Emit) -> Ended:
     """Have the run go on in the store. Raises Refused when somebody drives it, or it does not fit."""
+    no_trace(job)
     row: StoredRun = source.stored
     try:
         with opened(job.path) as store:

@@ -22,6 +22,7 @@ from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.claims import Claims
 from inspector.runner.driving import Deciding, Resuming
+from inspector.runner.durable import told
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.places import default_trace, new_id
 from inspector.runner.preflight import ACCEPTABLE, Finding, Preflight, Work
@@ -167,6 +168,8 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     if isinstance(job.source, Stored) and job.at_last:
         return _ended_as(_stored.resume(job, job.source, plan, decide, emit), emit)
     asked.observe(emit).control(job.control)
+    if isinstance(job.source, Stored):
+        asked.setup = told(asked.setup, job.source.stored)
     try:
         # Behind a store, what goes on from an earlier step is a run of its own, with a trace.
         apart = isinstance(job.source, Stored) and job.trace is None

@@ -271,6 +271,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
 def _resume_stored(job: Job, source: Stored, plan: Plan, saved: SavedNetwork, emit: Emit) -> Ended:
     """Have the run go on in the store itself."""
     key = source.stored.key
+    _stored.no_trace(job)
     with _stored.opened(job.path) as store:
         asked = _network(job.app).resume(store, key)
         asked.decided = _decided(job, saved)

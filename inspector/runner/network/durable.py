@@ -6,7 +6,7 @@ import msgspec
 
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan
-from inspector.errors import RefusedError, StoreError, UnreadableError
+from inspector.errors import RefusedError, StoreError, UnreadableError, UsageError
 from inspector.journal import RunStore
 from inspector.model.run import Definition
 from inspector.model.stored import Claim, StoredRun
@@ -20,21 +20,27 @@ from inspector.runner.network.fit import fitted, hooked
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
-from inspector.runner.network.run import GoingOn, Network
+from inspector.runner.network.run import GoingOn, Network, ResumingNetwork
 from inspector.runner.network.values import LargeValues
 from inspector.runner.outbox import Outbox, Sink
 from inspector.runner.outcomes import Outcome, Started, TerminalReplay
 from inspector.runner.place import kept_open
+from inspector.runner.places import default_trace, new_id
 
 
 class DurableNetwork(GoingOn):
     """A run of a store that goes on there. `.run()` is an outcome: it started, somebody else drives it, or it is over
     and its outputs are given again. Raises ResumeRefused, and nothing is changed, when it does not fit the network of
-    today; with `.accept("owned")` the claim of somebody who holds it is taken over."""
+    today; with `.accept("owned")` the claim of somebody who holds it is taken over.
 
-    def __init__(self, network: Network, store: RunStore, key: str) -> None:
+    Before its last one, after a `step`, or before the last firing of the node `rerun`, it goes on as a run of its own,
+    with a trace: what the store holds stays as it is, whoever drives it, and `.result.run_id` is another."""
+
+    def __init__(
+        self, network: Network, store: RunStore, key: str, step: int | None = None, rerun: str | None = None
+    ) -> None:
         super().__init__(network)
-        self.store, self.key = store, key
+        self.store, self.key, self.step, self.rerun = store, key, step, rerun
         self._sink: Sink | None = None
 
     def sink(self, sink: Sink) -> Self:
@@ -42,13 +48,18 @@ class DurableNetwork(GoingOn):
         self._sink = sink
         return self
 
-    def run_sync(self) -> Outcome[NetworkResult]:
+    def run_sync(self, *, trace: str | None = None) -> Outcome[NetworkResult]:
         """`run`, for a program without an event loop; signals are heard as by `Network.run_sync`."""
         control = self._options.setdefault("control", Control())
-        return signals.run_sync(self.run(), control)
+        return signals.run_sync(self.run(trace=trace), control)
 
-    async def run(self) -> Outcome[NetworkResult]:
-        """Go on to the end, a failure, or a stop."""
+    async def run(self, *, trace: str | None = None) -> Outcome[NetworkResult]:
+        """Go on to the end, a failure, or a stop. `trace` is a new file for the journal of a run of its own; in the
+        platform's data folder without it."""
+        if self.rerun is not None or (self.step is not None and self.step != self.store.read(self.key).steps):
+            return await self._apart(trace)
+        if trace is not None:
+            raise UsageError(self.key, "a durable run has its journal in the store, and no other one")
         plan = self.network.plan()
         async with opened(plan) as offers:
             today = self.network.described(plan, offers)
@@ -56,6 +67,14 @@ class DurableNetwork(GoingOn):
                 if (outcome := await self._tried(plan, today)) is not None:
                     return outcome
         raise StoreError(self.key, "revision_conflict", "others change the run all the time: try again")
+
+    async def _apart(self, trace: str | None) -> Started[NetworkResult]:
+        lines = b"".join(self.store.journal(self.key))
+        apart = ResumingNetwork(self.network, f"{self.store.url}: {self.key}", self.step, self.rerun, lines)
+        run_id = new_id()
+        apart.decided, apart._reconciled, apart._options = self.decided, self._reconciled, {**self._options}
+        apart.id(run_id)
+        return Started(key=self.key, attempt=1, result=await apart.run(trace=trace or default_trace(run_id)))
 
     async def _tried(self, plan: Plan, today: Definition) -> Outcome[NetworkResult] | None:
         """None when somebody else was quicker."""

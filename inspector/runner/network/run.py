@@ -119,14 +119,17 @@ class Network(dataflow.Network):
     @overload
     def resume(self, path: str, *, step: int | None = None, rerun: str | None = None) -> "ResumingNetwork": ...
     @overload
-    def resume(self, path: RunStore, key: str) -> "DurableNetwork": ...
+    def resume(
+        self, path: RunStore, key: str, *, step: int | None = None, rerun: str | None = None
+    ) -> "DurableNetwork": ...
     def resume(self, path: Any, key: str | None = None, *, step: int | None = None, rerun: str | None = None) -> Any:
         """The run in a trace, going on from where it ended, from after `step`, or from before the last firing of the
-        node `rerun` (or of one in it). With a `key`, the run of that key in a store, in its own journal."""
+        node `rerun` (or of one in it). With a `key`, the run of that key in a store, in its own journal; from an
+        earlier step it is a run of its own there too."""
         if key is not None:
             from inspector.runner.network.durable import DurableNetwork
 
-            return DurableNetwork(self, path, key)
+            return DurableNetwork(self, path, key, step, rerun)
         return ResumingNetwork(self, path, step, rerun)
 
 

@@ -111,6 +111,37 @@ async def test_a_run_that_failed_goes_on_at_the_firing_that_failed(store: Store)
     assert states == {"succeeded"}
 
 
+@pytest.mark.parametrize("back", [{"step": 5}, {"rerun": "review"}])
+async def test_from_an_earlier_step_it_is_a_run_of_its_own(store: Store, tmp_path: Path, back: dict[str, Any]) -> None:
+    fired: list[str] = []
+    net = network(fired)
+    await net.run({"topic": ["tea"]}, store=store, key="k")
+    before, row, trace = store.journal("k"), store.read("k"), str(tmp_path / "fork.jsonl")
+    outcome = await net.resume(store, "k", **back).run(trace=trace)
+    assert isinstance(outcome, Started)
+    fork = outcome.result
+    assert (fork.status, fork.outputs, fork.trace, fork.resumed_from) == ("completed", OUT, trace, row.id)
+    assert (fork.replayed, fork.steps, len(fired)) == (5, 1, 3)
+    assert fork.run_id != row.id
+    assert (store.journal("k"), store.read("k")) == (before, row)
+
+
+async def test_a_step_that_is_the_last_goes_on_in_the_store(store: Store, tmp_path: Path) -> None:
+    fired: list[str] = []
+    broken = ["on tea!"]
+    await network(fired, broken).run({"topic": ["tea"]}, store=store, key="k")
+    row = store.read("k")
+    assert (row.status, row.final) == ("failed", False)
+    broken.clear()
+    again = await network(fired, broken).resume(store, "k", step=row.steps).run()
+    assert isinstance(again, Started)
+    assert (again.status, again.result.run_id, store.read("k").status) == ("completed", row.id, "completed")
+    with pytest.raises(UsageError, match="journal in the store"):
+        await network(fired).resume(store, "k").run(trace=str(tmp_path / "x"))
+    with pytest.raises(ResumeRefused, match="step_not_resumable"):
+        await network(fired).resume(store, "k", step=99).run()
+
+
 async def test_the_screen_reads_it_as_any_run(store: Store, tmp_path: Path) -> None:
     fired: list[str] = []
     await network(fired, ["on tea!"]).run({"topic": ["tea"]}, store=store, key="k")
