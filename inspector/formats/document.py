@@ -212,7 +212,7 @@ class _Text:
         self._lines = array("Q", [0])
         """How many lines begin before each block, as far as somebody asked."""
         text = file.read(file.start, file.size) if file.size <= WHOLE_LIMIT else mapped(file)
-        self.spans = Spans(text)
+        self.text: Text = text
         self._checked = isinstance(text, bytes)
         if isinstance(text, bytes):
             try:
@@ -220,11 +220,12 @@ class _Text:
             except Damaged as damage:
                 self.damaged(damage)
                 # Behind damage nothing is what it seems: a lost quote turns texts into structure.
-                self.spans = Spans(text[: damage.offset])
+                self.text = text[: damage.offset]
                 self.torn = True
+        self.spans = Spans(self.text)
 
     def read(self, begin: int, end: int) -> bytes:
-        return self.spans.text[begin:end]
+        return self.text[begin:end]
 
     def parse(self, begin: int, end: int) -> Value:
         text = self.read(begin, end)
@@ -232,8 +233,8 @@ class _Text:
         try:
             value = parse(text, Place(self.label), found)
         except Damaged as damage:
-            if end >= len(self.spans):
-                self.damaged(Damaged(len(self.spans), damage.reason))
+            if end >= len(self.text):
+                self.damaged(Damaged(len(self.text), damage.reason))
             else:
                 self.damaged(Damaged(begin + damage.offset, "not JSON" if damage.torn else damage.reason))
             value = damage.value
@@ -246,7 +247,7 @@ class _Text:
         return value
 
     def place(self, position: int) -> Place:
-        block, text = position // BLOCK, self.spans.text
+        block, text = position // BLOCK, self.text
         while len(self._lines) <= block:
             begin = (len(self._lines) - 1) * BLOCK
             self._lines.append(self._lines[-1] + text[begin : begin + BLOCK].count(b"\n"))
@@ -262,7 +263,7 @@ class _Text:
         self._tell(Problem(severity="warning", where=str(self.place(position)), message=message))
 
     def damaged(self, damage: Damaged) -> None:
-        at_end = damage.torn or damage.offset >= len(self.spans)
+        at_end = damage.torn or damage.offset >= len(self.text)
         if not (at_end and self.torn):
             message = f"{damage.reason}; what is before it is shown"
             self._tell(Problem(severity="error", where=str(self.place(damage.offset)), message=message))
@@ -276,9 +277,9 @@ class _Text:
 
     def close(self) -> None:
         self.spans.close()
-        if isinstance(self.spans.text, mmap.mmap):
+        if isinstance(self.text, mmap.mmap):
             with contextlib.suppress(BufferError):
-                self.spans.text.close()
+                self.text.close()
 
 
 def mapped(file: File) -> Text:

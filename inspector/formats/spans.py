@@ -15,6 +15,7 @@ from inspector.formats.jsontext import BREAKS_OFF, Damaged
 
 Text = bytes | mmap.mmap
 
+_BLANK = b" \t\r\n"
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _WORD = re.compile(rb"[-+\w.]++")
@@ -23,6 +24,9 @@ _COLON = re.compile(rb"[ \t\r\n]*+:[ \t\r\n]*+")
 # The next bracket that stands in no string.
 _BRACKET = re.compile(rb'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\]{}]*+)*+([\[{]|[\]}])', re.DOTALL)
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)$")
+WINDOW, ALIKE = 64 << 10, 12
+"""Bytes of elements that are taken in at once, and of those that are told by how they begin."""
+_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -30,7 +34,7 @@ class Spans:
     """A JSON text, to be cut into spans (begin, end). A span that reaches to the end of a text that breaks
     off is cut short."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text | memoryview) -> None:
         self.text = text
         self._view = memoryview(text)
 
@@ -56,7 +60,12 @@ class Spans:
         position = self._space(begin + 1)
         if self.text[position : position + 1] == b"]":
             return
+        together = True
         while True:
+            if together:
+                found, position = self._together(position)
+                yield from found
+                together = bool(found)
             end, whole = self.skip(position)
             yield position, end
             mark, following = self._next(end, whole)
@@ -65,6 +74,26 @@ class Spans:
             if mark != b",":
                 raise self._damage(end)
             position = following
+
+    def _together(self, begin: int) -> tuple[list[tuple[int, int]], int]:
+        """The spans of the elements from `begin` on that the parser takes in at once, and where the one behind them
+        begins. They are objects that begin alike: between two of those, the text may be a list of its own."""
+        window = bytes(self._view[begin : begin + WINDOW])
+        last = window.rfind(window[:ALIKE])
+        head = window[: max(last, 0)].rstrip(_BLANK)
+        if window[:1] != b"{" or head[-1:] != b",":
+            return [], begin
+        try:
+            sizes = list(map(len, _elements(b"[" + head[:-1] + b"]")))
+        except (msgspec.DecodeError, RecursionError):
+            return [], begin
+        found, at = [], 0
+        for size in sizes:
+            found.append((begin + at, begin + at + size))
+            comma = _NEXT.match(window, at + size)
+            assert comma is not None
+            at = comma.end()
+        return found, begin + last
 
     def fields(self, begin: int) -> Iterator[tuple[bytes, int, int, int]]:
         """The same for the object at `begin`: a key as it is written, where it stands, and the span of
@@ -95,7 +124,9 @@ class Spans:
             end = _quick(self._view, begin)
             if end is None:
                 return self._careful(begin)
-            return self.text.rfind(b"]" if first == b"[" else b"}", begin, end) + 1, True
+            while self._view[end - 1] in _BLANK:
+                end -= 1
+            return end, True
         match = (_STRING if first == b'"' else _WORD).match(self.text, begin)
         if match is not None:
             return match.end(), True

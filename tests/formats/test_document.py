@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.formats import document as module
+from inspector.formats import spans as spans_module
 from inspector.formats.document import Document
 from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place, parse
@@ -52,6 +53,20 @@ def test_spans_are_the_parts(value: Any, indent: int | None) -> None:
     assert value_of(text[fields[0][2] : fields[0][3]]) == value_of(json.dumps(value).encode())
     parts = [value_of(text[begin:end]) for begin, end in spans.elements(fields[1][2])]
     assert parts == [value_of(json.dumps(value).encode()), 1, "x"]
+
+
+@tries
+@given(
+    st.lists(st.tuples(values, st.sampled_from(["", " ", "\n\t"])), max_size=30), st.sampled_from([40, 200, 1 << 16])
+)
+def test_elements_that_begin_alike_are_found_together(items: list[tuple[Any, str]], window: int) -> None:
+    """Also where some of what they hold begins so too."""
+    pieces = [space + json.dumps({"the name": value, "n": [{"the name": 1}]}) + space for value, space in items]
+    text = ("[" + ",".join(pieces) + "]").encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spans_module, "WINDOW", window)
+        found = [text[begin:end].decode() for begin, end in Spans(text).elements(0)]
+    assert found == [piece.strip() for piece in pieces]
 
 
 @tries

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.errors import UnreadableError, UsageError
 from inspector.formats import linefile, open_path
-from inspector.formats.readers.opentelemetry import units
+from inspector.formats.readers.opentelemetry import parts, units
 from inspector.formats.readers.opentelemetry.parents import Parents
 from inspector.formats.readers.opentelemetry.run import Trace
 from inspector.formats.readers.opentelemetry.span import hexadecimal, instant, moment
@@ -48,8 +48,8 @@ def genai(number: int, operation: str, parent: int | None = 0, **values: Any) ->
     return span(number, operation, parent=parent, attributes=[attribute(*pair) for pair in pairs])
 
 
-def said(role: str, *parts: Any) -> dict[str, Any]:
-    return {"role": role, "parts": [{"type": "text", "content": p} if isinstance(p, str) else p for p in parts]}
+def said(role: str, *contents: Any) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "content": p} if isinstance(p, str) else p for p in contents]}
 
 
 def asks(name: str, call_id: str | None, **arguments: Any) -> dict[str, Any]:
@@ -260,9 +260,17 @@ def test_a_parent_stands_before_a_child_that_began_with_it(path: Path) -> None:
     assert names(run) == ["root 0", "child 1"]
 
 
+def long_units(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """Have units of more than so many bytes read as long ones are."""
+    monkeypatch.setattr(parts, "LONG", limit)
+    monkeypatch.setattr(units, "LONG", limit)
+
+
+@pytest.mark.parametrize("limit", [16, 1 << 20])
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("end", [b"", b"\n"])
-def test_one_document(path: Path, indent: int | None, end: bytes) -> None:
+def test_one_document(path: Path, indent: int | None, end: bytes, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_units(monkeypatch, limit)
     data = json.dumps(otlp(*(span(number, parent=0) for number in (3, 1, 2)), span(0, "root")), indent=indent)
     run = opened(path, data.encode() + end)
     assert names(run) == ["root 0", "part 1", "part 2", "part 3"]
@@ -275,7 +283,7 @@ def test_one_document(path: Path, indent: int | None, end: bytes) -> None:
 
 @pytest.mark.parametrize("limit", [16, 1 << 20])
 def test_a_document_that_breaks_off(path: Path, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(units, "MAPPED", limit)
+    long_units(monkeypatch, limit)
     data = json.dumps(otlp(*(span(number, parent=0) for number in range(9)))).encode()
     whole = data.index(b'"b000000000000006"')
     run = opened(path, data[: whole + 60])
@@ -283,6 +291,31 @@ def test_a_document_that_breaks_off(path: Path, limit: int, monkeypatch: pytest.
     assert [problem.where.split(" ")[0] for problem in run.problems() if problem.severity == "error"] == [
         "trace.jsonl:1"
     ]
+
+
+@given(st.data())
+def test_a_long_unit_has_the_parts_of_a_short_one(data: st.DataObject) -> None:
+    """Whatever the order of its keys and wherever it breaks off."""
+    scopes = st.lists(st.integers(0, 3), max_size=3)
+    unit: dict[str, Any] = {"resourceSpans": []}
+    for sizes in data.draw(st.lists(scopes, max_size=3)):
+        inner = [{"spans": [span(number) for number in range(size)], "scope": {"name": "x"}} for size in sizes]
+        pairs = [("resource", {"attributes": []}), ("scopeSpans", inner), ("schemaUrl", "]}")]
+        unit["resourceSpans"].append(dict(data.draw(st.permutations(pairs))))
+    text = json.dumps(unit, indent=data.draw(st.sampled_from([None, 1]))).encode() + b"\n"
+    text = text[: data.draw(st.one_of(st.just(len(text)), st.integers(1, len(text))))]
+    short = [tuple(piece and bytes(piece) for piece in part) for part in parts.cut(text)]
+    assert [tuple(piece and bytes(piece) for piece in part) for part in parts.Parts(memoryview(text))] == short
+
+
+def test_parts_that_no_text_can_hold_are_left_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_units(monkeypatch, 16)
+    monkeypatch.setattr(parts, "FEW", 3)
+    unit = {"resourceSpans": [{"scopeSpans": [{"spans": [1] * 10_000}]}]}
+    assert len(parts.cut(json.dumps(unit).encode())) < 1000
+    run = opened(path, json.dumps(otlp(span(0), *[1] * 10_000)).encode())  # type: ignore[arg-type]
+    assert names(run) == ["part 0"]
+    assert any("the rest is not looked at" in problem.message for problem in run.problems())
 
 
 def test_damage_between_whole_lines(path: Path) -> None:

@@ -2,9 +2,12 @@
 whole."""
 
 import re
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from itertools import islice
+from typing import Any, overload
 
 import msgspec
 
@@ -14,6 +17,17 @@ from inspector.formats.spans import Spans
 Text = bytes | memoryview
 Part = tuple[Any, Any, Any]
 """The texts of a span, of its resource and of its scope; the last two None where the span has none."""
+Place = tuple[int, int]
+Located = tuple[Place, Place | None, Place | None]
+"""Where they stand."""
+LONG = 4 << 20
+"""Bytes of a unit beyond which not even the texts of its parts are held in memory."""
+SHORTEST, FEW = 80, 100_000
+"""Bytes that a part has on average at least, where there are more than a few."""
+FIELDS = 1000
+"""Fields of an object that are looked at."""
+BLANK = 40
+"""Bytes at a place that tell what begins there, or that nothing follows."""
 
 
 class _ScopeParts(msgspec.Struct):
@@ -35,8 +49,48 @@ _parts = msgspec.json.Decoder(_UnitParts).decode
 _LEADS = re.compile(rb'\{\s*"(?:resourceSpans"|name"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"context")')
 
 
-def cut(text: Text) -> list[Part]:
+class Parts(Sequence[Part]):
+    """The parts of a long unit: where they stand, sixteen bytes a part, and not their texts. `more`: it has more than
+    a text of its length can hold, and they are left out."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._begins, self._ends = array("Q"), array("Q")
+        self._heads: list[tuple[Place | None, Place | None]] = []
+        self._firsts: list[int] = []
+        """From which part on a head counts."""
+        located = _located(text)
+        for part, *above in islice(located, len(text) // SHORTEST + FEW):
+            head = above[0], above[1]
+            if not self._heads or self._heads[-1] != head:
+                self._heads.append(head)
+                self._firsts.append(len(self._begins))
+            self._begins.append(part[0])
+            self._ends.append(part[1])
+        self.more = next(located, None) is not None
+
+    def begin(self, index: int) -> int:
+        """Where in the unit the text of a span begins."""
+        return self._begins[index]
+
+    def __len__(self) -> int:
+        return len(self._begins)
+
+    @overload
+    def __getitem__(self, index: int) -> Part: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Part]: ...
+    def __getitem__(self, index: int | slice) -> Part | Sequence[Part]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        resource, scope = self._heads[bisect_right(self._firsts, index) - 1]
+        return _part(self._text, (self._begins[index], self._ends[index]), resource, scope)
+
+
+def cut(text: Text) -> Sequence[Part]:
     """The parts of a unit; of a damaged one as far as they are whole."""
+    if len(text) > LONG:
+        return Parts(text)
     try:
         found = _parts(text)
         return [
@@ -46,56 +100,55 @@ def cut(text: Text) -> list[Part]:
             for one in scope.spans
         ]
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return list(_salvaged(bytes(text)))
+        return [_part(text, *places) for places in _salvaged(text)]
 
 
-def _salvaged(text: bytes) -> Iterator[Part]:
+def _part(text: Text, *places: Place | None) -> Part:
+    part, resource, scope = (None if place is None else text[slice(*place)] for place in places)
+    return part, resource, scope
+
+
+def _located(text: Text) -> Iterator[Located]:
+    cutter = Spans(text)
+    begin = cutter.start()
+    with suppress(Damaged):
+        end, whole = cutter.skip(begin)
+        if whole and not bytes(text[end : end + BLANK]).strip():
+            return _walk(cutter, begin)
+    return _salvaged(text)
+
+
+def _salvaged(text: Text) -> Iterator[Located]:
     begins = [match.start() for match in _LEADS.finditer(text)] or [0]
     for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
-        piece = text[begin:end].strip()
-        if not piece.startswith(b"{") or b"resourceSpans" not in piece[:40]:
-            yield piece, None, None
-            continue
-        yield from _walk(piece)
+        if b"resourceSpans" in bytes(text[begin : begin + BLANK]):
+            yield from _walk(Spans(text[:end]), begin)
+        else:
+            yield (begin, end), None, None
 
 
-def _walk(text: bytes) -> Iterator[Part]:
-    """The spans of an OTLP object that breaks off or is damaged, up to there."""
-    cutter = Spans(text)
-    with suppress(Damaged):
-        for key, _, begin, _ in cutter.fields(0):
-            if key == b'"resourceSpans"':
-                for resource, _ in _elements(cutter, begin):
-                    yield from _scopes(cutter, resource)
+def _walk(cutter: Spans, begin: int) -> Iterator[Located]:
+    """The spans of the OTLP object at `begin`; of one that breaks off or is damaged up to there."""
+    for resource in _elements(cutter, _fields(cutter, begin).get(b'"resourceSpans"')):
+        above = _fields(cutter, resource[0])
+        for scope in _elements(cutter, above.get(b'"scopeSpans"')):
+            found = _fields(cutter, scope[0])
+            for place in _elements(cutter, found.get(b'"spans"')):
+                yield place, above.get(b'"resource"'), found.get(b'"scope"')
 
 
-def _scopes(cutter: Spans, begin: int) -> Iterator[Part]:
-    found: dict[bytes, tuple[int, int]] = {}
-    with suppress(Damaged):
-        for key, _, start, end in cutter.fields(begin):
-            found[key] = (start, end)
-            if key == b'"scopeSpans"':
-                for scope, _ in _elements(cutter, start):
-                    yield from _spans(cutter, scope, found.get(b'"resource"'))
-
-
-def _spans(cutter: Spans, begin: int, resource: tuple[int, int] | None) -> Iterator[Part]:
-    text = memoryview(cutter.text)
-    found: dict[bytes, tuple[int, int]] = {}
-    with suppress(Damaged):
-        for key, _, start, end in cutter.fields(begin):
-            found[key] = (start, end)
-            if key == b'"spans"':
-                for one, stop in _elements(cutter, start):
-                    scope = found.get(b'"scope"')
-                    yield (
-                        text[one:stop],
-                        text[slice(*resource)] if resource else None,
-                        text[slice(*scope)] if scope else None,
-                    )
-
-
-def _elements(cutter: Spans, begin: int) -> Iterator[tuple[int, int]]:
-    if cutter.text[begin : begin + 1] == b"[":
+def _fields(cutter: Spans, begin: int) -> dict[bytes, Place]:
+    found: dict[bytes, Place] = {}
+    if cutter.text[begin : begin + 1] == b"{":
         with suppress(Damaged):
-            yield from cutter.elements(begin)
+            for key, _, start, end in cutter.fields(begin):
+                found[key] = (start, end)
+                if len(found) >= FIELDS:
+                    break
+    return found
+
+
+def _elements(cutter: Spans, place: Place | None) -> Iterator[Place]:
+    if place is not None and cutter.text[place[0] : place[0] + 1] == b"[":
+        with suppress(Damaged):
+            yield from cutter.elements(place[0])

@@ -10,7 +10,7 @@ import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import islice, repeat
 from operator import le
@@ -23,12 +23,10 @@ from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place
 from inspector.formats.linefile import BROKEN, LineFile
 from inspector.formats.readers.opentelemetry import span as spans
-from inspector.formats.readers.opentelemetry.parts import Part, Text, cut
+from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut
 from inspector.formats.readers.opentelemetry.span import Span
 from inspector.model.run import SourceInfo
 
-MAPPED = 4 << 20
-"""Bytes of a unit beyond which its text is not held in memory."""
 KEPT = 8
 """Units whose parts are kept."""
 CHUNK = 4096
@@ -93,7 +91,7 @@ class SpanFile(LineFile):
         """Trace ids by the order in which they are met."""
         self._open = self._provisional = UNKNOWN
         self._copy: mmap.mmap | bytes | None = None
-        self._cache: OrderedDict[int, list[Part]] = OrderedDict()
+        self._cache: OrderedDict[int, Sequence[Part]] = OrderedDict()
 
     def __len__(self) -> int:
         """How many spans are known."""
@@ -140,7 +138,7 @@ class SpanFile(LineFile):
 
     def text(self, begin: int, end: int) -> Text:
         """A part of the file; a long one from a private copy."""
-        if end - begin <= MAPPED:
+        if end - begin <= LONG:
             return self.file.read(begin, end - begin)
         if self._copy is None or len(self._copy) < end - self.file.start:
             self._copy = mapped(self.file)
@@ -155,7 +153,7 @@ class SpanFile(LineFile):
         unit = len(self.units)
         self.units.append(offset)
         try:
-            found = _ids_of(text) if len(text) <= MAPPED else map(_ids_of_one, self._parts_of(unit, text))
+            found = _ids_of(text) if len(text) <= LONG else map(_ids_of_one, self._parts_of(unit, text))
             place = 0
             while chunk := list(islice(found, CHUNK)):
                 if not self._add_chunk(unit, place, chunk):
@@ -237,13 +235,13 @@ class SpanFile(LineFile):
 
     def _add_carefully(self, unit: int, offset: int, text: Text) -> None:
         try:
-            if len(text) > MAPPED:
+            if len(text) > LONG:
                 raise ValueError("broken off, or no JSON")
             value = self.value(bytes(text), offset)
             if not isinstance(value, dict):
                 raise ValueError("no object")
         except BROKEN as error:
-            self.damaged(bytes(text) if len(text) <= MAPPED else b"", offset, error)
+            self.damaged(bytes(text) if len(text) <= LONG else b"", offset, error)
         for place, part in enumerate(self.parts(unit, text)):
             self._add_one(unit, place, offset, part)
 
@@ -272,11 +270,13 @@ class SpanFile(LineFile):
         """Where a unit ends."""
         return self.units[unit + 1] if unit + 1 < len(self.units) else self._known or self.file.size
 
-    def parts(self, unit: int, text: Text | None = None) -> list[Part]:
+    def parts(self, unit: int, text: Text | None = None) -> Sequence[Part]:
         """The texts of a unit's spans."""
         if unit not in self._cache:
             offset = self.units[unit]
-            self._cache[unit] = cut(self.text(offset, self.end(unit)) if text is None else text)
+            parts = self._cache[unit] = cut(self.text(offset, self.end(unit)) if text is None else text)
+            if isinstance(parts, Parts) and parts.more:
+                self.damage(offset, f"more than {len(parts)} spans: the rest is not looked at", severity="warning")
             if len(self._cache) > KEPT:
                 self._cache.popitem(last=False)
         return self._cache[unit]
@@ -304,11 +304,13 @@ class SpanFile(LineFile):
         """The text of a span's unit where it is alone in it, else of the span; and where that begins."""
         unit = self.unit[row]
         parts, offset = self.parts(unit), self.units[unit]
-        text = bytes(self.text(offset, self.end(unit)))
+        text = self.text(offset, self.end(unit))
         if len(parts) == 1:
-            return text.strip(), offset
-        found = bytes(parts[self.place[row]][0])
-        return found, offset + max(text.find(found), 0)
+            return bytes(text).strip(), offset
+        place = self.place[row]
+        found = bytes(parts[place][0])
+        begin = parts.begin(place) if isinstance(parts, Parts) else max(bytes(text).find(found), 0)
+        return found.strip(), offset + begin
 
     def place_of(self, offset: int) -> Place:
         """The place of an offset."""
