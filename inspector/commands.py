@@ -219,6 +219,7 @@ def resume(
     trace: Trace = None,
     plan: Annotated[str | None, typer.Option("--plan", metavar="TOKEN", help="Only if the plan is still this.")] = None,
     max_turns: Annotated[int | None, typer.Option("--max-turns", metavar="N", help="Another limit of turns.")] = None,
+    tokens: Annotated[int | None, typer.Option("--token-budget", metavar="N", help="And of tokens.")] = None,
     format: Format = None,
     json: Json = False,
 ) -> None:
@@ -246,6 +247,7 @@ def resume(
         trace=trace,
         expected=plan,
         max_turns=max_turns,
+        token_budget=tokens,
         json=json,
     )
     raise typer.Exit(code)

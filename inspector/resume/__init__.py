@@ -44,6 +44,8 @@ class Job(Record, frozen=True, kw_only=True):
     """Whether `step` is the run's last one."""
     max_turns: int | None = None
     """Another limit of model turns, where the run has one."""
+    token_budget: int | None = None
+    """Another limit of tokens, where the run has one."""
     control: Control = msgspec.field(default_factory=Control)
     """What the run is steered with."""
     hear: Callable[[Any], None] | None = None
@@ -118,6 +120,7 @@ def open_job(
     format: str | None = None,
     trace: str | None = None,
     max_turns: int | None = None,
+    token_budget: int | None = None,
 ) -> Job:
     """The job of resuming what a path holds, at its end, at `step`, or at the step before the last one of the node
     `rerun` (or of one in it). Raises UnreadableError and UsageError."""
@@ -134,7 +137,16 @@ def open_job(
     if step is not None and not 0 <= step <= last:
         raise UsageError(f"--step {step}", f"the steps of this run are 0 to {last}")
     at = last if step is None else step
-    return Job(path=path, source=source, step=at, app=app, trace=trace, at_last=at == last, max_turns=max_turns)
+    return Job(
+        path=path,
+        source=source,
+        step=at,
+        app=app,
+        trace=trace,
+        at_last=at == last,
+        max_turns=max_turns,
+        token_budget=token_budget,
+    )
 
 
 def _before(source: RunSource, node: str) -> int:

@@ -46,6 +46,7 @@ def resume_command(
     trace: str | None,
     expected: str | None,
     max_turns: int | None,
+    token_budget: int | None,
     json: bool,
 ) -> int:
     """Do what the resume key of the screen does; every event is a line."""
@@ -53,7 +54,15 @@ def resume_command(
 
     with own_stdout() as out:
         job = open_job(
-            path, load(target), run=run, step=step, rerun=rerun, format=format, trace=trace, max_turns=max_turns
+            path,
+            load(target),
+            run=run,
+            step=step,
+            rerun=rerun,
+            format=format,
+            trace=trace,
+            max_turns=max_turns,
+            token_budget=token_budget,
         )
         decisions = read_decisions(options, _known_calls(job))
         job = msgspec.structs.replace(job, decisions=decisions)

@@ -249,7 +249,7 @@ class Deciding(Driving[Ran]):
 
     def approve(self, *calls: str) -> Self:
         """Let these calls run."""
-        self.decided.approve += calls
+        self.decided.approve += [call for call in dict.fromkeys(calls) if call not in self.decided.approve]
         return self
 
     def deny(self, call: str, reason: str | None = None) -> Self:
@@ -294,6 +294,10 @@ class Deciding(Driving[Ran]):
     def max_turns(self, number: int) -> Self:
         self.decided.max_turns = number
         return super().max_turns(number)
+
+    def token_budget(self, number: int) -> Self:
+        self.decided.token_budget = number
+        return super().token_budget(number)
 
     def configured(self) -> Configure | None:
         """The options that were set, as the run is told them."""

@@ -191,9 +191,8 @@ class AgentRun:
         if data.turn >= data.max_turns:
             turns.fail(data, "max_turns", f"the limit of {data.max_turns} model turns is reached")
             return None
-        spent = data.usage.total_tokens or data.usage.input_tokens + data.usage.output_tokens
-        if data.token_budget is not None and spent >= data.token_budget:
-            turns.fail(data, "budget", f"{spent} tokens are spent of {data.token_budget}")
+        if data.token_budget is not None and data.usage.spent >= data.token_budget:
+            turns.fail(data, "budget", f"{data.usage.spent} tokens are spent of {data.token_budget}")
             return None
         messages = (*(data.history or ()), *data.messages)
         return CallModel(data.turn + 1, messages, data.tool_choice, data.output, data.previous_model)

@@ -155,6 +155,11 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
         return Usage(*(one - another for one, another in zip(mine, theirs, strict=True)))
 
+    @property
+    def spent(self) -> int:
+        """What counts against a budget of tokens."""
+        return max(self.total_tokens, self.input_tokens + self.output_tokens)
+
 
 class ModelTurn(msgspec.Struct, frozen=True, omit_defaults=True):
     """One answer of a model: its words, the calls it asks for, or `parts` where there is more to it.

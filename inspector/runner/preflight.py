@@ -4,10 +4,11 @@ Everything is looked at and nothing is run. What does not fit is refused by name
 the same has its code, and the acceptance is an argument of the resume, never part of the run.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from inspector.model.run import Definition, Hook, Tool
 from inspector.model.values import Value, preview
@@ -62,6 +63,7 @@ class Decided(msgspec.Struct, kw_only=True):
     resolve: tuple[str, str | None] | None = None
     accept: set[str] = msgspec.field(default_factory=set)
     max_turns: int | None = None
+    token_budget: int | None = None
     why: dict[str, str] = msgspec.field(default_factory=dict)
     """The operator's reasons, by call."""
     take_over: str | None = None
@@ -112,20 +114,21 @@ def examine(
     offer = data.advertised.tools if data.advertised is not None else None
     names = today if offer is None else {tool.name for tool in offer}
     offered = {name: tool for name, tool in today.items() if name in names}
-    for slot in _open(data):
-        _call(slot, recorded, offered, decided, found)
+    slots = _open(data)
+    for place, slot in enumerate(slots):
+        word = _word(slots, place, decided)
+        _call(slot, word, recorded, offered.get(slot.call.name), found)
     if recorded is not None:
         _hooks(recorded, hooks, found)
-        _tools(recorded, today, {slot.call.name for slot in _open(data)}, found)
+        _tools(recorded, today, {slot.call.name for slot in slots}, found)
     return found
 
 
 def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
     phase = data.phase
     if isinstance(phase, Failed):
-        raised = phase.kind == "max_turns" and decided.max_turns is not None and decided.max_turns > data.turn
-        if not raised:
-            advice = ": raise it to go on" if phase.kind == "max_turns" else ""
+        if not raised(data, decided.max_turns, decided.token_budget):
+            advice = ": raise it to go on" if phase.kind in ("max_turns", "budget") else ""
             found.findings.append(Finding("terminal", "run", f"failed: {phase.kind}: {phase.message}{advice}"))
     elif isinstance(phase, Awaiting):
         detail = f"turn {data.turn} was sent and no answer is recorded: it would be sent, and billed, again"
@@ -143,6 +146,14 @@ def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
         found.runs.append(Work("model", "model", None, note))
 
 
+def raised(data: RunData, max_turns: int | None, token_budget: int | None) -> bool:
+    """Whether a run that failed for a spent limit can go on with these."""
+    kind = data.phase.kind if isinstance(data.phase, Failed) else None
+    if kind == "max_turns":
+        return max_turns is not None and max_turns > data.turn
+    return kind == "budget" and token_budget is not None and token_budget > data.usage.spent
+
+
 def _open(data: RunData) -> list[Slot]:
     """The calls that are not answered."""
     phase = data.phase
@@ -154,71 +165,87 @@ def _open(data: RunData) -> list[Slot]:
     return []
 
 
-def _of(decisions: Mapping[str, Any] | Iterable[str], call: Call) -> str | None:
-    """The id by which a decision names a call."""
-    return next((key for key in (call.internal_id, call.call_id) if key and key in decisions), None)
+class Word(msgspec.Struct, kw_only=True):
+    """What was decided about one open call, and the id that tells it from the others: the provider's, where no other
+    open call has that too."""
+
+    call_id: str
+    approved: bool
+    denied: bool
+    answered: bool
+    edited: Value | UnsetType
+    reconciled: str | None
 
 
-def _call(
-    slot: Slot, recorded: Definition | None, today: Mapping[str, AnyTool], decided: Decided, found: Preflight
-) -> None:
-    call = slot.call
-    tool = today.get(call.name)
-    will_run = _will_run(slot, tool, decided, found)
+def _word(slots: Sequence[Slot], place: int, decided: Decided) -> Word:
+    call = slots[place].call
+    sharing = [number for number, slot in enumerate(slots) if slot.call.call_id == call.call_id]
+    # An id that several have is that of the first, as it is when the decision is carried out.
+    ids = {call.internal_id, *((call.call_id,) if sharing[0] == place else ())} - {None, ""}
+    return Word(
+        call_id=call.call_id if len(sharing) == 1 else call.internal_id or call.call_id,
+        approved=not ids.isdisjoint(decided.approve),
+        denied=not ids.isdisjoint(decided.deny),
+        answered=not ids.isdisjoint(decided.answer),
+        edited=next((value for name, value in decided.edit.items() if name in ids), UNSET),
+        reconciled=next((how for name, (how, _) in decided.reconcile.items() if name in ids), None),
+    )
+
+
+def _call(slot: Slot, word: Word, recorded: Definition | None, tool: AnyTool | None, found: Preflight) -> None:
+    name, call_id = slot.call.name, word.call_id
+    will_run = _will_run(slot, word, tool, found)
     if tool is None:
-        detail = f"the call {call.call_id} needs it, and there is no tool of that name any more"
-        found.findings.append(Finding("tool_missing", call.name, detail))
+        detail = f"the call {call_id} needs it, and there is no tool of that name any more"
+        found.findings.append(Finding("tool_missing", name, detail))
         return
     if not will_run:
         return
-    edited = _of(decided.edit, call)
-    problem = tool.check(decided.edit[edited] if edited else slot.effective)
+    problem = tool.check(slot.effective if word.edited is UNSET else word.edited)
     if problem is not None:
-        detail = f"the arguments of the call {call.call_id} do not validate any more: {problem}"
-        found.findings.append(Finding("arguments_invalid", call.name, detail))
-    before = _recorded(recorded, call.name)
+        detail = f"the arguments of the call {call_id} do not validate any more: {problem}"
+        found.findings.append(Finding("arguments_invalid", name, detail))
+    before = _recorded(recorded, name)
     gated = slot.why == "approval" or (before is not None and before.needs_approval)
     if gated and tool.needs_approval is False:
-        detail = f"the call {call.call_id} waited for an approval that the tool does not ask for any more"
-        found.findings.append(Finding("hook_missing", call.name, detail))
+        detail = f"the call {call_id} waited for an approval that the tool does not ask for any more"
+        found.findings.append(Finding("hook_missing", name, detail))
     if before is not None and before.digest and tool.spec.digest and before.digest != tool.spec.digest:
-        detail = f"the tool changed since the call {call.call_id} was made: {_what(before, tool.spec)}"
-        found.findings.append(Finding("tool_changed", call.name, detail, False, True))
+        detail = f"the tool changed since the call {call_id} was made: {_what(before, tool.spec)}"
+        found.findings.append(Finding("tool_changed", name, detail, False, True))
 
 
-def _will_run(slot: Slot, tool: AnyTool | None, decided: Decided, found: Preflight) -> bool:
+def _will_run(slot: Slot, word: Word, tool: AnyTool | None, found: Preflight) -> bool:
     """What is to become of a call; False when nothing of it can run any more."""
-    call = slot.call
-    if _of(decided.answer, call) or slot.why == "input":
-        if not _of(decided.answer, call) and not _of(decided.deny, call):
-            found.owed.append(Owed(call.call_id, call.name, "answer", preview(slot.question, 160)))
+    name, call_id = slot.call.name, word.call_id
+    if word.answered or slot.why == "input":
+        if not word.answered and not word.denied:
+            found.owed.append(Owed(call_id, name, "answer", preview(slot.question, 160)))
         return False
     if slot.status == "started":
-        return _again(slot, tool, decided, found)
+        return _again(slot, word, tool, found)
     gated = slot.status == "waiting" or (slot.status == "ready" and tool is not None and tool.needs_approval is True)
-    if gated and not _of(decided.approve, call) and not _of(decided.deny, call):
-        found.owed.append(Owed(call.call_id, call.name, "approve"))
-    elif not _of(decided.deny, call):
-        found.runs.append(Work(call.name, "tools", call.call_id))
+    if gated and not word.approved and not word.denied:
+        found.owed.append(Owed(call_id, name, "approve"))
+    elif not word.denied:
+        found.runs.append(Work(name, "tools", call_id))
     # Also what is denied is looked at: a gate that is gone says that the code is not what it was.
     return True
 
 
-def _again(slot: Slot, tool: AnyTool | None, decided: Decided, found: Preflight) -> bool:
+def _again(slot: Slot, word: Word, tool: AnyTool | None, found: Preflight) -> bool:
     """The same for a call that may have run."""
-    call = slot.call
-    key = _of(decided.reconcile, call)
-    if key is not None:
-        retried = decided.reconcile[key][0] == "retry"
-        if retried:
-            found.again.append(Work(call.name, "tools", call.call_id, "it may have happened before"))
-        return retried
+    name, call_id = slot.call.name, word.call_id
+    if word.reconciled is not None:
+        if word.reconciled == "retry":
+            found.again.append(Work(name, "tools", call_id, "it may have happened before"))
+        return word.reconciled == "retry"
     repeated = found.ambiguity.tool == "retry_idempotent_only"
     if tool is not None and tool.spec.idempotency == "supported" and repeated:
-        found.again.append(Work(call.name, "tools", call.call_id, "the tool says that this is without harm"))
+        found.again.append(Work(name, "tools", call_id, "the tool says that this is without harm"))
         return True
     detail = "it was started and no result is recorded: it may have happened"
-    found.owed.append(Owed(call.call_id, call.name, "reconcile", detail))
+    found.owed.append(Owed(call_id, name, "reconcile", detail))
     return False
 
 

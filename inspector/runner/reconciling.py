@@ -10,12 +10,14 @@ import msgspec
 from inspector.model.run import RunError
 from inspector.model.values import Value
 from inspector.runner import hookchain
-from inspector.runner.data import Slot
+from inspector.runner.data import Executing, Slot
 from inspector.runner.effects import Again, Answer, Fail, Rollback, Stop, Turn
 from inspector.runner.errors import RequestError
 from inspector.runner.hooks import Ambiguous
 from inspector.runner.leg import Leg
+from inspector.runner.machine import AgentRun
 from inspector.runner.messages import ModelTurn
+from inspector.runner.preflight import Decided
 
 if TYPE_CHECKING:
     from inspector.runner.driving import Deciding
@@ -25,6 +27,9 @@ MODEL = "model"
 
 ABORTED = "operator_abort_with_unknown_outcome"
 """What a run that was given up says of itself, with what is not known."""
+
+WORDS = ("retry", "result", "failure", "abort", "leave")
+"""What may be decided about what may have happened."""
 
 Word = tuple[str, Value, str | None]
 """How, with which value, and why."""
@@ -131,11 +136,22 @@ async def _heard(leg: Leg, event: Ambiguous) -> Word | None:
     return None if action.kind == "proceed" else (action.kind, action.value, "a hook decided")
 
 
+def check(run: AgentRun, decided: Decided) -> None:
+    """Tell a run, which is a copy, what was decided. Raises RequestError for what cannot be carried out."""
+    for call, (word, value) in decided.reconcile.items():
+        if word not in WORDS:
+            raise RequestError(word, f"is none of {', '.join(WORDS)}")
+        if isinstance(run.data.phase, Executing):
+            event = _event(run.slot(call), word, value)
+            if word != "leave" and not isinstance(event, Stop):
+                run.send(event)
+        elif word == "result":
+            _turn(value)
+
+
 def _known(leg: Leg, name: str, how: Word) -> bool:
-    """Write a decision down; False when it is to leave things as they are. Raises RequestError."""
+    """Write a decision down; False when it is to leave things as they are."""
     word, value, why = how
-    if word not in ("retry", "result", "failure", "abort", "leave"):
-        raise RequestError(word, "is none of retry, result, failure, abort, leave")
     told = {"how": word} if value is None else {"how": word, "value": value}
     leg.recorder.decision("reconcile", name, told, why)
     return word != "leave"
@@ -144,14 +160,25 @@ def _known(leg: Leg, name: str, how: Word) -> bool:
 def _settle(leg: Leg, slot: Slot, how: Word) -> bool:
     """False when the run ends with it."""
     call, (word, value, _) = slot.call.internal_id, how
+    event = _event(slot, word, value)
     if word == "retry":
-        leg.resolved(call, Again(call))
+        leg.resolved(call, event)
     elif word == "result":
-        leg.resolved(call, Answer(call, value), "succeeded", result=value)
+        leg.resolved(call, event, "succeeded", result=value)
     elif word == "failure":
-        error = RunError(type="other", message=str(value))
-        leg.resolved(call, Answer(call, str(value), "error", "other"), error=error, result=str(value))
+        leg.resolved(call, event, error=RunError(type="other", message=str(value)), result=str(value))
     else:
-        leg.tell(Stop(f"{ABORTED}: {slot.call.name} ({slot.call.call_id})"))
-        return False
-    return True
+        leg.tell(event)
+    return not isinstance(event, Stop)
+
+
+def _event(slot: Slot, word: str, value: Value) -> Again | Answer | Stop:
+    """What the run is told about a call."""
+    call = slot.call.internal_id
+    if word == "retry":
+        return Again(call)
+    if word == "result":
+        return Answer(call, value)
+    if word == "failure":
+        return Answer(call, str(value), "error", "other")
+    return Stop(f"{ABORTED}: {slot.call.name} ({slot.call.call_id})")

@@ -1,17 +1,20 @@
 """How a saved run goes on: what it is, whether it may, what was decided; then the same loop as ever."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from inspector.journal import Journal
 from inspector.model.run import RunLink
+from inspector.model.values import Value
 from inspector.runner import driving, ending, performing, places, reconciling
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, driven
 from inspector.runner.data import Advancing, Awaiting, Executing, Resolving
-from inspector.runner.effects import Answer, Approve, Deny, Edit, Resolve
+from inspector.runner.effects import Answer, AnyEvent, Approve, Deny, Edit, Resolve
 from inspector.runner.errors import RequestError, ResumeRefused
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
+from inspector.runner.messages import Call
 from inspector.runner.preflight import Decided, Finding, Preflight, examine
 from inspector.runner.restore import Restored, load
 from inspector.runner.result import RunResult
@@ -97,17 +100,42 @@ async def go(
 
 
 def all_known(asked: "Deciding[Any]", saved: Restored) -> None:
-    """Raises RequestError for a decision on what is not open, before anything runs."""
-    if asked.decided.calls() and isinstance(saved.run.data.phase, Advancing) and saved.run.data.phase.turn.heard:
-        saved.run.next()  # the turn is taken over, so that its calls can be decided about
-    phase = saved.run.data.phase
-    for call in asked.decided.calls():
-        if isinstance(phase, Executing):
-            saved.run.slot(call)
-        elif isinstance(phase, Awaiting) and call in asked.decided.reconcile:
-            continue
-        elif not isinstance(phase, Resolving):
-            raise RequestError(call, "nothing is open that could be decided about")
+    """Raises RequestError for a decision that cannot be carried out, before anything runs."""
+    decided = asked.decided
+    if not decided.calls() and decided.resolve is None:
+        return
+    run, phase = saved.run, saved.run.data.phase
+    if isinstance(phase, Advancing) and phase.turn.heard:
+        run.next()  # the turn is taken over, so that its calls can be decided about
+        phase = run.data.phase
+    tried = run.copy()
+    if isinstance(phase, Resolving):
+        call = phase.turn.parts[phase.index]
+        assert isinstance(call, Call)
+        if other := decided.calls() - ({call.call_id, call.internal_id} & set(decided.deny)):
+            raise RequestError(
+                min(other), f"is not what can be decided: {call.name} was not on offer; deny {call.call_id}"
+            )
+        tried.send(_resolution(decided) or Resolve("fail"))
+        return
+    if decided.resolve is not None:
+        raise RequestError("resolve", "every call was on offer: there is nothing to resolve")
+    if isinstance(phase, Executing):
+        _one_word_each(decided, tried)
+        for *_, event in _made(decided, tried):
+            tried.send(event)
+    else:
+        other = decided.calls() - (set(decided.reconcile) if isinstance(phase, Awaiting) else set())
+        if other:
+            raise RequestError(min(other), "nothing is open that could be decided about")
+    reconciling.check(tried, decided)
+
+
+def _one_word_each(decided: Decided, run: AgentRun) -> None:
+    calls = [_internal(run, call) for call in (*decided.approve, *decided.deny, *decided.answer, *decided.reconcile)]
+    for call in calls:
+        if calls.count(call) > 1:
+            raise RequestError(run.slot(call).call.call_id, f"two things were decided about this call ({call})")
 
 
 async def _continued(
@@ -150,42 +178,43 @@ async def _replayed(asked: "Deciding[Any]", saved: Restored, emit: Emit | None) 
 async def decide(leg: Leg, asked: "Deciding[Any]") -> None:
     """Tell the run what was decided, and write down who did."""
     decided, run, recorder = asked.decided, leg.run, leg.recorder
-    why = decided.why.get
     if asked.taken is not None:
         recorder.decision("take over", driven(asked.taken), None, decided.take_over)
     if isinstance(run.data.phase, Awaiting):
         await reconciling.model(leg, asked)
         return
     if isinstance(run.data.phase, Resolving):
-        _resolve(leg, asked)
+        if (resolution := _resolution(decided)) is not None:
+            recorder.decision("resolve", None, [resolution.how, resolution.text], None)
+            leg.tell(resolution)
         return
     if not isinstance(run.data.phase, Executing):
         return
-    for call, arguments in decided.edit.items():
-        recorder.decision("edit", call, arguments, why(call))
-        leg.tell(Edit(_internal(run, call), arguments))
-    for call in decided.approve:
-        recorder.decision("approve", call, None, why(call))
-        leg.tell(Approve(_internal(run, call)))
-    for call, reason in decided.deny.items():
-        recorder.decision("deny", call, None, reason or why(call))
-        leg.tell(Deny(_internal(run, call), reason))
-    for call, value in decided.answer.items():
-        recorder.decision("answer", call, value, why(call))
-        leg.tell(Answer(_internal(run, call), value))
+    for what, call, value, reason, event in _made(decided, run):
+        recorder.decision(what, call, value, reason)
+        leg.tell(event)
     await reconciling.calls(leg, asked)
+
+
+def _made(decided: Decided, run: AgentRun) -> Iterator[tuple[str, str, Value, str | None, AnyEvent]]:
+    """What was decided about the calls of a batch: the word, the call, a value, why, and what the run is told."""
+    why = decided.why.get
+    for call, arguments in decided.edit.items():
+        yield "edit", call, arguments, why(call), Edit(_internal(run, call), arguments)
+    for call in decided.approve:
+        yield "approve", call, None, why(call), Approve(_internal(run, call))
+    for call, reason in decided.deny.items():
+        yield "deny", call, None, reason or why(call), Deny(_internal(run, call), reason)
+    for call, value in decided.answer.items():
+        yield "answer", call, value, why(call), Answer(_internal(run, call), value)
 
 
 def _internal(run: AgentRun, call: str) -> str:
     return run.slot(call).call.internal_id
 
 
-def _resolve(leg: Leg, asked: "Deciding[Any]") -> None:
-    decided = asked.decided
-    resolution = decided.resolve
-    if resolution is None and decided.deny:
-        (_, reason), *_ = decided.deny.items()
-        resolution = ("skip", reason)
-    if resolution is not None:
-        leg.recorder.decision("resolve", None, list(resolution), None)
-        leg.tell(Resolve(*resolution))
+def _resolution(decided: Decided) -> Resolve | None:
+    """What becomes of a call that was not on offer; to deny it is to skip it."""
+    if decided.resolve is not None:
+        return Resolve(*decided.resolve)
+    return next((Resolve("skip", reason) for reason in decided.deny.values()), None)

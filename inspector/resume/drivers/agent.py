@@ -73,6 +73,8 @@ def decide(job: Job, asked: Asked) -> Asked:
         asked.reconcile(call, reconciliation.how, reconciliation.value)
     if job.max_turns is not None:
         asked.max_turns(job.max_turns)
+    if job.token_budget is not None:
+        asked.token_budget(job.token_budget)
     return asked
 
 

@@ -27,7 +27,7 @@ from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.machine import AgentRun
 from inspector.runner.network.bodies import saved
 from inspector.runner.network.nodes import prompt_of
-from inspector.runner.preflight import Decided, Preflight
+from inspector.runner.preflight import Decided, Preflight, raised
 from inspector.runner.result import RunResult, pending_calls
 
 if TYPE_CHECKING:
@@ -144,9 +144,8 @@ def going_on(agent: Agent, inner: Value, decided: Decided) -> Resuming | None:
     """The agent's run, going on, with what was decided about its calls. None for one that failed for good: its
     firing begins anew."""
     run = AgentRun.from_value(inner["run"])
-    failed = run.data.phase if isinstance(run.data.phase, Failed) else None
-    limit = agent.limits.max_turns
-    if failed is not None and not (failed.kind == "max_turns" and limit > run.data.turn):
+    failed, limits = isinstance(run.data.phase, Failed), agent.limits
+    if failed and not raised(run.data, limits.max_turns, limits.token_budget):
         return None
     asked = agent.resume(run)
     known = _calls(run)
@@ -159,7 +158,11 @@ def going_on(agent: Agent, inner: Value, decided: Decided) -> Resuming | None:
         accept=set(decided.accept),
         why=decided.why,
     )
-    return asked.max_turns(limit) if failed is not None else asked
+    if failed:
+        asked.max_turns(limits.max_turns)
+    if failed and limits.token_budget is not None:
+        asked.token_budget(limits.token_budget)
+    return asked
 
 
 def _among(decisions: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
@@ -193,7 +196,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 async def waiting(run: NetworkRun, decided: Decided) -> list[Waiting]:
     """The agents of a saved network that are in the middle of a firing. Raises ResumeRefused for a decision about a
-    call that none of them has."""
+    call that none of them has, and RequestError for one that cannot be carried out."""
     found, known = [], set[str]()
     for number, inner in run.held.items():
         node = run.plan.nodes[number]
@@ -206,6 +209,7 @@ async def waiting(run: NetworkRun, decided: Decided) -> list[Waiting]:
         known |= asked.decided.calls()
         saved = resuming.restored(asked.source)
         found.append(Waiting(number, node.name, await resuming.examined(asked, saved, None)))
+        resuming.all_known(asked, saved)
     if unknown := decided.calls() - known:
         call = sorted(unknown)[0]
         raise ResumeRefused(call, "not_resumable", "nothing is open that could be decided about")
