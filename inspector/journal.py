@@ -13,7 +13,7 @@ from inspector.errors import JournalError, UsageError
 from inspector.model.records import End, JournalRecord
 from inspector.model.run import Definition
 from inspector.model.stored import Claim, Event, OperationRow, StoredRun
-from inspector.model.values import to_json
+from inspector.model.values import json_lines
 
 
 class Journal(Protocol):
@@ -94,7 +94,7 @@ class TraceFile:
 
     def append(self, *records: JournalRecord, durable: bool = False) -> None:
         # One write: a kill leaves whole lines, but for the last.
-        data = "".join(to_json(record) + "\n" for record in records).encode()
+        data = json_lines(records)
         try:
             while data:
                 data = data[os.write(self._fd, data) :]

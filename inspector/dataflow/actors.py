@@ -106,19 +106,17 @@ class Actor:
         """The state before the first firing, not shared with any other run."""
         return copy.deepcopy(dict(self.state))
 
-    def tokens(self, result: Any) -> Iterator[tuple[str, Any]]:
-        """(port, token) for what a body returned, in order. Raises TypeError for what fits no port."""
+    def tokens(self, result: Any) -> Iterable[tuple[str, Any]]:
+        """(port, token) for what a body returned, in order. Raises TypeError for what fits no port, also later."""
         if isinstance(result, Emit):
-            yield from self._emitted(result)
-        elif inspect.isgenerator(result):
-            for item in result:
-                yield from self.tokens(item)
-        elif len(self.outputs) == 1:
-            yield self.outputs[0], result
-        elif result is not None:
-            raise TypeError(
-                f"returned a {type(result).__name__} for the ports {', '.join(self.outputs)}: use emit(...)"
-            )
+            return self._emitted(result)
+        if inspect.isgenerator(result):
+            return (pair for item in result for pair in self.tokens(item))
+        if len(self.outputs) == 1:
+            return ((self.outputs[0], result),)
+        if result is None:
+            return ()
+        raise TypeError(f"returned a {type(result).__name__} for the ports {', '.join(self.outputs)}: use emit(...)")
 
     def _emitted(self, emitted: Emit) -> Iterator[tuple[str, Any]]:
         for port, token in emitted.tokens.items():

@@ -90,6 +90,8 @@ class Values:
 
     def keep(self, value: Any, place: str = "") -> Value:
         """What stands for a value in a queue: its tagged JSON, or a reference to that. Raises Unsavable."""
+        if type(value) in _SMALL:
+            return value
         saved = self.encode(value, place)
         return saved if self._large is None else self._large.keep(saved)
 
@@ -99,6 +101,8 @@ class Values:
 
     def decode(self, value: Value) -> Any:
         """The value again. Raises Unreadable."""
+        if type(value) in _THEMSELVES:
+            return value
         try:
             return self._decode(self.whole(value))
         except Unreadable:
@@ -290,6 +294,9 @@ def _load_datetime(value: Value) -> Any:
     return found.replace(fold=value.get("fold", 0))
 
 
+_SMALL = frozenset((type(None), bool, int))
+_THEMSELVES = _SMALL | {float, str}
+"""Classes of saved values that stand for themselves."""
 _FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _COLLECTIONS: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset, "deque": collections.deque}
 _PLAIN: dict[type, Callable[[Any], Value]] = {

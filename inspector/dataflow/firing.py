@@ -14,8 +14,9 @@ from inspector.model.values import Value, preview
 class Firing(msgspec.Struct, frozen=True, eq=False):
     """A firing that may begin: node `number` of the plan, its `action` (None for a control node), the queue that
     each input port reads from, the saved `tokens` by port and the saved `state`, and its `count` at this node,
-    from 1."""
+    from 1. `id` is its own within its run, the same when it is tried again."""
 
+    id: str
     number: int
     node: Node
     action: Action | None
@@ -23,11 +24,6 @@ class Firing(msgspec.Struct, frozen=True, eq=False):
     tokens: Mapping[str, Value]
     state: Mapping[str, Value]
     count: int
-
-    @property
-    def id(self) -> str:
-        """The firing's own id within its run, the same when it is tried again."""
-        return f"{self.node.name}#{self.count}"
 
 
 class Committed(msgspec.Struct, frozen=True, eq=False):

@@ -317,7 +317,8 @@ class NetworkRun:
         if act is not None and not ports and not self._goes_on(number, node, act):
             return None
         tokens = {port: self.queues[queue][0] for port, queue in zip(ports, queues, strict=True)}
-        return Firing(number, node, act, tuple(queues), tokens, self._states[number], self._counts[number] + 1)
+        count = self._counts[number] + 1
+        return Firing(f"{node.name}#{count}", number, node, act, tuple(queues), tokens, self._states[number], count)
 
     def _goes_on(self, number: int, node: Node, act: Action) -> bool:
         """Whether a source fires again: a function once, a class until it puts nothing or its guard says no."""

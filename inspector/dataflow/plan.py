@@ -74,6 +74,12 @@ class Plan:
     networks: tuple[tuple[str, ...], ...]
     workers: int
 
+    @functools.cached_property
+    def passed(self) -> frozenset[int]:
+        """The queues that control nodes put on: they pass tokens on, and do not look into them."""
+        control = {number for number, node in enumerate(self.nodes) if node.actor is None}
+        return frozenset(queue for queue, link in enumerate(self.links) if link.source in control)
+
 
 Path = tuple[str, ...]
 End = tuple[str, Path, str]

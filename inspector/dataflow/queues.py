@@ -24,6 +24,7 @@ class Queues:
             port: deque() for port, queues in plan.outputs.items() if len(queues) > 1
         }
         self._rooms = [_rooms(plan, node) for node in plan.nodes]
+        self._order = self._of_queues()
 
     def __getitem__(self, queue: int) -> deque[Value]:
         """The tokens of a queue, head first."""
@@ -32,12 +33,12 @@ class Queues:
     def put(self, queue: int, token: Value) -> None:
         """Add a token at the end."""
         self._queues[queue].append(token)
-        if (order := self._order(queue)) is not None:
+        if (order := self._order[queue]) is not None:
             order.append(queue)
 
     def take(self, queue: int) -> Value:
         """Remove the token at the head."""
-        if (order := self._order(queue)) is not None:
+        if (order := self._order[queue]) is not None:
             order.remove(queue)
         return self._queues[queue].popleft()
 
@@ -51,7 +52,8 @@ class Queues:
 
     def full(self, number: int) -> bool:
         """Whether a queue that the node puts on holds as many tokens as it may."""
-        return any(len(self._queues[queue]) >= room for queue, room in self._rooms[number])
+        rooms = self._rooms[number]
+        return bool(rooms) and any(len(self._queues[queue]) >= room for queue, room in rooms)
 
     @property
     def sizes(self) -> list[int]:
@@ -87,11 +89,14 @@ class Queues:
                 self._arrived = {port: deque(order) for port, order in ports.items()}
                 continue
             self._orders[int(number)] = {port: deque(order) for port, order in ports.items()}
+        self._order = self._of_queues()
 
-    def _order(self, queue: int) -> deque[int] | None:
-        link = self.plan.links[queue]
-        orders = self._arrived if link.target is None else self._orders[link.target]
-        return orders.get(link.target_port)
+    def _of_queues(self) -> list[deque[int] | None]:
+        """For each queue the order of arrival at the port that it leads to; None where it is the only one."""
+        return [
+            (self._arrived if link.target is None else self._orders[link.target]).get(link.target_port)
+            for link in self.plan.links
+        ]
 
 
 def _rooms(plan: Plan, node: Node) -> list[tuple[int, int]]:

@@ -55,5 +55,7 @@ def one_line(text: str) -> str:
 
 def shorten(text: str, width: int) -> str:
     """At most `width` characters of one line; what is cut is replaced by an ellipsis."""
+    if len(text) <= width and text.isascii() and text.isprintable():
+        return text
     line = one_line(text[: width * 2 + 2])
     return line if len(line) <= width else line[: max(width - 1, 0)] + "…"

@@ -174,7 +174,8 @@ def _written(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is no value")
 
 
-_encode = msgspec.json.Encoder(enc_hook=_written).encode
+_encoder = msgspec.json.Encoder(enc_hook=_written)
+_encode = _encoder.encode
 
 
 def to_json(value: object) -> str:
@@ -184,6 +185,14 @@ def to_json(value: object) -> str:
         return _encode(value).decode()
     except RecursionError:
         return "".join(_pieces(value))
+
+
+def json_lines(values: Sequence[object]) -> bytes:
+    """The same of several values, a line each."""
+    try:
+        return _encoder.encode_lines(values)
+    except RecursionError:
+        return "".join(f"{to_json(value)}\n" for value in values).encode()
 
 
 def _pieces(value: object, comma: str = ",", colon: str = ":", longest: int | None = None) -> Iterator[str]:

@@ -9,7 +9,7 @@ is data.
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from inspector.runner.effects import Busy, Effect
@@ -135,31 +135,31 @@ class Machine(Protocol):
 
 BREATH = 0.01
 """Seconds after which the loop lets others run, however quickly effects follow each other."""
-Perform = Callable[[Effect], Awaitable[None]]
+Perform = Callable[[Effect], Coroutine[Any, Any, None]]
 
 
 async def drive(machine: Machine, perform: Perform, control: Control) -> Effect | None:
     """Drive to the end: the ending effect, or None when the run was stopped at a boundary. What `perform`
     raises comes out, after what else is under way has ended."""
-    running: set[asyncio.Task[None]] = set()
+    running = _Running()
     breath = time.monotonic() + BREATH
     try:
         while True:
-            _raise_failed(running)
+            running.collect()
             if control.fenced_off():
                 control.stop()
             if control.stopping:
-                if not running:
+                if not running.tasks:
                     return None
-                await _one(running)
+                await running.one()
                 continue
             if control.wants_checkpoint():
                 machine.checkpoint()
             effect = machine.next()
-            if effect.ending and not running:
+            if effect.ending and not running.tasks:
                 return effect
             if effect.ending or isinstance(effect, Busy):
-                await _one(running)
+                await running.one()
                 continue
             if control.holds(effect):
                 await control.hold(effect)
@@ -175,24 +175,49 @@ async def drive(machine: Machine, perform: Perform, control: Control) -> Effect 
                     await asyncio.sleep(0)
                     breath = time.monotonic() + BREATH
             else:
-                running.add(asyncio.ensure_future(perform(effect)))
-                # Begun before the machine is asked again, so that it sees what it asked for as begun.
-                await asyncio.sleep(0)
+                running.begin(perform(effect))
     finally:
-        for task in running:
-            if task.cancelled() or not task.done():
-                task.cancel()
-        if running:
-            await asyncio.gather(*running, return_exceptions=True)
+        await running.cancel()
 
 
-async def _one(running: set[asyncio.Task[None]]) -> None:
-    if not running:
-        raise RuntimeError("the machine waits, but nothing is under way")
-    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+class _Running:
+    """The effects under way. One that was begun has always taken its first steps when `one` returns or raises."""
 
+    def __init__(self) -> None:
+        self.tasks: set[asyncio.Task[None]] = set()
+        self._ended: list[asyncio.Task[None]] = []
+        self._waiter: asyncio.Future[None] | None = None
 
-def _raise_failed(running: set[asyncio.Task[None]]) -> None:
-    for task in [task for task in running if task.done()]:
-        running.discard(task)
-        task.result()
+    def begin(self, performing: Coroutine[Any, Any, None]) -> None:
+        """One more."""
+        task = asyncio.ensure_future(performing)
+        self.tasks.add(task)
+        task.add_done_callback(self._end)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        self._ended.append(task)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def one(self) -> None:
+        """Wait until one has ended."""
+        if self._ended:
+            return
+        if not self.tasks:
+            raise RuntimeError("the machine waits, but nothing is under way")
+        self._waiter = asyncio.get_running_loop().create_future()
+        await self._waiter
+
+    def collect(self) -> None:
+        """Forget those that have ended. Raises what one of them raised."""
+        while self._ended:
+            self._ended.pop().result()
+
+    async def cancel(self) -> None:
+        """End all of them."""
+        left = [*self.tasks]
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.gather(*left, return_exceptions=True)

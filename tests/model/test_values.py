@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 
 from inspector.model.records import Decision
 from inspector.model.run import Pending, Queue
-from inspector.model.values import Number, clean_value, decimal, depth, integer, preview, tag, to_json, transform
+from inspector.model.values import (
+    Number,
+    clean_value,
+    decimal,
+    depth,
+    integer,
+    json_lines,
+    preview,
+    tag,
+    to_json,
+    transform,
+)
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
@@ -56,6 +67,16 @@ def test_any_depth_is_cleaned_and_written() -> None:
     text = to_json(value)
     assert "\x1b" not in text
     assert text.count("[") == text.count("]") == 10_000
+
+
+@given(st.lists(plain, max_size=4))
+def test_lines_are_the_json_of_each_value(values: list[object]) -> None:
+    assert json_lines(values) == "".join(f"{to_json(value)}\n" for value in values).encode()
+
+
+def test_lines_of_any_depth() -> None:
+    values = [nested(20_000), Decision(what="edit", value=integer("5" * 5000)), 1]
+    assert json_lines(values).decode().split("\n") == [*map(to_json, values), ""]
 
 
 def test_structs_at_any_depth_are_written_alike() -> None:

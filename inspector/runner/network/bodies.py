@@ -120,10 +120,10 @@ async def fire(
     decode = run.values.decode
     body, instance = actor.bind(action, {name: decode(value) for name, value in firing.state.items()})
     arguments = {port: decode(token) for port, token in firing.tokens.items()}
-    for queue, token in zip(firing.queues, arguments.values(), strict=True):
-        link = run.plan.links[queue]
-        if link.source is not None and run.plan.nodes[link.source].actor is None:
-            checked(link, token)  # a control node passed it on, and did not look into it
+    if passed := run.plan.passed:
+        for queue, token in zip(firing.queues, arguments.values(), strict=True):
+            if queue in passed:
+                checked(run.plan.links[queue], token)
     context = FiringContext(run, firing, run_id, watch) if action.wants_context else None
     if context is not None:
         arguments["context"] = context
@@ -133,9 +133,8 @@ async def fire(
         async with asyncio.timeout(actor.timeout):
             tokens = await _tokens(actor, body, arguments, threads, None)
     puts = [(port, saved(run, firing, port, token)) for port, token in tokens]
-    state = {
-        name: run.values.keep(value, f"{firing.node.name}.{name}") for name, value in actor.state_of(instance).items()
-    }
+    after = actor.state_of(instance)
+    state = {name: run.values.keep(value, f"{firing.node.name}.{name}") for name, value in after.items()}
     # Nothing comes between this and the commit: others' changes of the context are all there, or not yet.
     return Outcome(puts, state, applied(run.context, context.changes) if context is not None else {})
 
