@@ -68,7 +68,7 @@ class StoredRun(Record, frozen=True, kw_only=True):
     final: bool = False
     acknowledged: bool = False
     handed: bool = True
-    """Given back at a boundary, or never claimed: it may be continued without being recovered."""
+    """Given back behind a whole step by a process that stopped, or never claimed: nothing is to be recovered."""
     sink: bool = False
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     claim: Claim | None = None

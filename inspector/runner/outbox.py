@@ -6,6 +6,7 @@ it has taken in before sees each once.
 
 import asyncio
 import contextlib
+import inspect
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,9 +17,11 @@ import msgspec
 
 from inspector.errors import StoreError
 from inspector.journal import ClaimedJournal
+from inspector.runner.threads import Threads
 
 Sink = Callable[[str, Mapping[str, Any]], Awaitable[None] | None]
-"""Takes an event's id and what it says; when it returns, the event counts as delivered."""
+"""Takes an event's id and what it says; when it returns, the event counts as delivered. A plain function is called in a
+thread, one call at a time, so that it may block; an `async` one in the loop."""
 
 
 class JsonLines:
@@ -60,7 +63,10 @@ class Outbox:
         self.journal, self.sink = journal, sink
         self.left = 0
         """How many events are pending at the end."""
+        self._inline = sink is not None and _is_async(sink)
+        self._threads = Threads("events")
         self._wake = asyncio.Event()
+        self._closing = False
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -73,21 +79,30 @@ class Outbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._task is not None:
-            self._task.cancel()
+            if kind is None:
+                self._closing = True  # what is being delivered is not delivered again beside it
+                self._wake.set()
+            else:
+                self._task.cancel()
+                self._threads.close()
             await asyncio.gather(self._task, return_exceptions=True)
         if kind is None:
             await self.finish()
 
     async def finish(self) -> None:
         """Deliver what is left, and acknowledge the end of the run when nothing is."""
-        with contextlib.suppress(StoreError):  # the run's end is written: the rest can be done by whoever asks next
+        try:
             if self.sink is not None:
                 await self._deliver()
             self.left = len(self.journal.pending())
             self.journal.acknowledge()
+        except StoreError:
+            pass  # the run's end is written: the rest can be done by whoever asks next
+        finally:
+            self._threads.close()
 
     async def _follow(self) -> None:
-        while True:
+        while not self._closing:
             await self._wake.wait()
             self._wake.clear()
             await self._deliver()
@@ -96,9 +111,18 @@ class Outbox:
         assert self.sink is not None
         for event in self.journal.pending():
             try:
-                taken = self.sink(event.id, msgspec.json.decode(event.payload))
-                if taken is not None:
-                    await taken
+                await self._tell(event.id, msgspec.json.decode(event.payload))
             except Exception:
                 return  # those behind it wait for it: events are told in their order
             self.journal.delivered(event)
+
+    async def _tell(self, event_id: str, event: Mapping[str, Any]) -> None:
+        sink = self.sink
+        assert sink is not None
+        taken = sink(event_id, event) if self._inline else await self._threads.run(lambda: sink(event_id, event))
+        if taken is not None:
+            await taken
+
+
+def _is_async(sink: Sink) -> bool:
+    return inspect.iscoroutinefunction(sink) or inspect.iscoroutinefunction(type(sink).__call__)

@@ -93,16 +93,17 @@ class Backend(Protocol):
 
     def progress(self, change: Written, *, durable: bool = True) -> int:
         """Records behind the journal's end; returns the revision. `durable`: survives the loss of power.
-        Raises `claim_lost`, `revision_conflict`, `run_final`, `operation_invalid`, `record_invalid`."""
+        Raises `claim_lost` (also when nobody holds the run), `revision_conflict`, `run_final`,
+        `operation_invalid`, `record_invalid`."""
 
     def suspend(self, change: Written, status: RunStatus, reason: str | None) -> int:
         """The claim is given up; the run waits for somebody, or was cut short, and can be recovered. Raises
         as `progress` does, and `status_invalid`."""
 
-    def commit(self, change: Written) -> int:
-        """The claim is given up behind a whole step: the run may be continued without recovery. Raises as
-        `progress` does, `step_conflict` when no step was made, and `operation_invalid` while something
-        started has no end."""
+    def commit(self, change: Written, status: RunStatus, reason: str | None) -> int:
+        """The claim is given up by a process that stopped where it wanted, behind a whole step: the run may be
+        continued, and nothing is to be recovered. Raises as `suspend` does, `step_conflict` when no step was
+        made, and `operation_invalid` while something started has no end."""
 
     def finalize(self, change: Written, status: RunStatus, reason: str | None) -> int:
         """The run is over for good, and unclaimed; its last events are pending in the same write. Raises as

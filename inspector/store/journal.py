@@ -23,6 +23,9 @@ LEASE_SECONDS = 300.0
 BEATS = 3
 """Renewals in the length of a lease."""
 
+STOPS = frozenset({"stopped", "tools"})
+"""Reasons of an end that its process chose: where nothing is under way, the next one goes on as if it were the same."""
+
 _open: set[str] = set()
 """The tokens of the claims that this process drives under."""
 
@@ -146,10 +149,20 @@ class StoreJournal:
         change = self._change(*records)
         if end.final:
             self._revision = self.backend.finalize(change, end.status, end.reason)
-        else:
+        elif end.reason not in STOPS or not self._commit(change, end):
             self._revision = self.backend.suspend(change, end.status, end.reason)
         self.ended = end
         self._release()
+
+    def _commit(self, change: Written, end: End) -> bool:
+        """Whether the run could be given back as one of which nothing is to be recovered."""
+        try:
+            self._revision = self.backend.commit(change, end.status, end.reason)
+        except StoreError as error:
+            if error.code in ("step_conflict", "operation_invalid"):
+                return False
+            raise
+        return True
 
     def _change(self, *records: JournalRecord) -> Written:
         token = None if self.ended is not None else self._token

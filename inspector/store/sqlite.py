@@ -9,7 +9,7 @@ import msgspec
 from inspector.errors import StoreError
 from inspector.model.records import Attempt, JournalRecord, Operation
 from inspector.model.run import RunStatus
-from inspector.model.stored import COLUMNS, Event, OperationRow, StoredRun, from_columns, moment
+from inspector.model.stored import COLUMNS, Claim, Event, OperationRow, StoredRun, from_columns, moment
 from inspector.model.values import to_json
 from inspector.store import fold
 from inspector.store.connection import Connection
@@ -118,33 +118,34 @@ class SQLite(Threads):
 
     def progress(self, change: Written, *, durable: bool = True) -> int:
         with self._on.transaction(durable=durable) as on:
-            self._changed(on, change)
+            self._claimed(on, change)
             return self._revised(on, change, "")
 
     def suspend(self, change: Written, status: RunStatus, reason: str | None) -> int:
-        if status not in SUSPENDED:
-            raise StoreError(change.key, "status_invalid", f"a run is not suspended as {status}")
+        checked_waiting(change.key, status)
         with self._on.transaction() as on:
-            self._changed(on, change)
+            self._claimed(on, change)
             return self._revised(on, change, f", status = ?, reason = ?, {_UNCLAIMED}", status, reason)
 
-    def commit(self, change: Written) -> int:
+    def commit(self, change: Written, status: RunStatus, reason: str | None) -> int:
+        checked_waiting(change.key, status)
         with self._on.transaction() as on:
-            run = self._changed(on, change)
-            assert run.claim is not None
-            if self._value(on, "steps", change.key) < run.claim.step:
-                raise StoreError(change.key, "step_conflict", f"step {run.claim.step} was not made")
+            first = self._claimed(on, change).step
+            if self._value(on, "steps", change.key) < first:
+                raise StoreError(change.key, "step_conflict", f"step {first} was not made")
             begun = self._operations(change.key, "AND status IN ('started', 'ambiguous')")
             if begun:
                 detail = f"{begun[0].operation.id} is {begun[0].operation.status}"
                 raise StoreError(change.key, "operation_invalid", detail)
-            return self._revised(on, change, f", handed = 1, {_UNCLAIMED}")
+            told = f", status = ?, reason = ?, handed = 1, {_UNCLAIMED}"
+            return self._revised(on, change, told, status, reason)
 
     def finalize(self, change: Written, status: RunStatus, reason: str | None) -> int:
         if status not in FINAL:
             raise StoreError(change.key, "status_invalid", f"a run does not end as {status}")
         with self._on.transaction() as on:
-            self._changed(on, change)
+            self._checked(on, change)
+            self._append(on, change.key, change.records, change.now)
             told = f", status = ?, reason = ?, final = 1, ended = ?, {_UNCLAIMED}"
             return self._revised(on, change, told, status, reason, change.now)
 
@@ -270,10 +271,13 @@ class SQLite(Threads):
             raise StoreError(change.key, "revision_conflict", f"is at revision {run.revision}, not {change.revision}")
         return run
 
-    def _changed(self, on: sqlite3.Connection, change: Written) -> StoredRun:
-        run = self._checked(on, change)
+    def _claimed(self, on: sqlite3.Connection, change: Written) -> Claim:
+        """The records of whoever holds the run are written."""
+        claim = self._checked(on, change).claim
+        if claim is None:
+            raise StoreError(change.key, "claim_lost", "is held by nobody: it is claimed first")
         self._append(on, change.key, change.records, change.now)
-        return run
+        return claim
 
     def _revised(self, on: sqlite3.Connection, change: Written, also: str, *given: Any) -> int:
         query = f"UPDATE runs SET revision = revision + 1, updated = ?{also} WHERE key = ?"
@@ -331,6 +335,12 @@ class SQLite(Threads):
             OperationRow(operation=msgspec.json.decode(text, type=Operation), started=started, updated=updated)
             for text, started, updated in self._on.rows(query, (key, *given))
         ]
+
+
+def checked_waiting(key: str, status: RunStatus) -> None:
+    """Raises StoreError `status_invalid` for what a run cannot be that somebody gives up."""
+    if status not in SUSPENDED:
+        raise StoreError(key, "status_invalid", f"a run is not suspended as {status}")
 
 
 def checked_key(key: str) -> None:

@@ -28,6 +28,7 @@ from inspector import (
     tool,
 )
 from inspector.errors import UsageError
+from inspector.runner.drive import Control
 from inspector.runner.errors import ModelError, RequestError, ResumeRefused
 from inspector.runner.outcomes import Outcome
 from inspector.runner.result import RunResult
@@ -544,6 +545,47 @@ async def test_events_are_delivered_in_order_each_at_least_once(store: Store, tm
     assert [line["id"] for line in lines] == [event.id for event in events[3:]]
 
 
+async def test_a_sink_that_blocks_keeps_nothing_else_from_going_on(store: Store) -> None:
+    """The run goes on while a plain function takes an event, which is then not told a second time beside it."""
+    shop, entered, told = Shop(), threading.Event(), list[tuple[str, int]]()
+    went_on = threading.Event()
+
+    @tool
+    async def wait_for_the_sink() -> str:
+        await asyncio.to_thread(entered.wait)
+        went_on.set()  # the loop runs, though the sink has not returned
+        return "ok"
+
+    def sink(event_id: str, event: Any) -> None:
+        entered.set()
+        assert went_on.wait(60)
+        told.append((event_id, threading.get_ident()))
+
+    agent = shop.agent([Call("wait_for_the_sink", {})], "done", tools=[wait_for_the_sink])
+    done = await agent.prompt("go").durable(store, key="k", sink=sink).run()
+    assert (done.status, store.read("k").acknowledged) == ("completed", True)
+    assert [event_id for event_id, _ in told] == [event.id for event in store.events("k")]
+    assert {thread for _, thread in told}.isdisjoint({threading.get_ident()})
+    assert len({thread for _, thread in told}) == 1
+
+
+async def test_a_sink_may_be_a_coroutine_function_or_an_object_of_one(store: Store) -> None:
+    class Async:
+        def __init__(self) -> None:
+            self.told: list[tuple[str, int]] = []
+
+        async def __call__(self, event_id: str, event: Any) -> None:
+            await asyncio.sleep(0)
+            self.told.append((event_id, threading.get_ident()))
+
+    shop, one, other = Shop(), Async(), Async()
+    for key, sink, kept in (("a", one, one), ("b", lambda *given: other(*given), other)):
+        await shop.agent("hi").prompt("go").durable(store, key=key, sink=sink).run()
+        assert [event_id for event_id, _ in kept.told] == [event.id for event in store.events(key)]
+        assert {thread for _, thread in kept.told} == {threading.get_ident()}
+        assert store.read(key).acknowledged
+
+
 async def test_a_conversation_takes_in_a_run_once(store: Store) -> None:
     memory = StoreMemory(store)
     agent = Shop().agent("hello", "again", memory=memory)
@@ -600,3 +642,40 @@ async def test_from_an_earlier_step_it_is_a_run_of_its_own(store: Store, tmp_pat
         await agent.resume(store, "k", step=row.steps).run(trace=trace)
     with pytest.raises(ResumeRefused, match="step_not_resumable"):
         await agent.resume(store, "k", step=99).run()
+
+
+@pytest.mark.parametrize("stopped_by", ["look", "model"])
+async def test_a_run_that_was_stopped_is_handed_on_and_not_recovered(store: Store, stopped_by: str) -> None:
+    """An attempt counts processes that were lost, not those that stopped where they wanted."""
+    shop, control = Shop(), Control()
+
+    class Stop(Hook):
+        async def on_tool_result(self, event: Any) -> Any:
+            if stopped_by == event.name:
+                control.stop()
+            return event.proceed()
+
+        async def on_completion_response(self, event: Any) -> Any:
+            if stopped_by == "model":
+                control.stop()
+            return event.proceed()
+
+    agent = shop.agent(gate=False, hooks=[Stop()])
+    await agent.prompt("go").durable(store, key="k").control(control).run()
+    row = store.read("k")
+    assert (row.status, row.reason, row.handed, row.claim) == ("suspended", "tools", True, None)
+    if stopped_by == "model":
+        # Stopped again before it made a step: that is no whole step to hand on.
+        again = Control()
+        again.stop()
+        outcome = await agent.resume(store, "k").control(again).run()
+        assert (outcome.status, store.read("k").handed, store.read("k").attempt) == ("suspended", False, 1)
+        stopped_by = ""
+        outcome = await agent.resume(store, "k").run()
+        assert (outcome.status, store.read("k").attempt) == ("completed", 2)
+    else:
+        outcome = await agent.resume(store, "k").run()
+        assert (outcome.status, store.read("k").attempt) == ("completed", 1)
+    attempts = [record["mode"] for record in journal(store) if record["record"] == "attempt"]
+    assert attempts[0] == "continue"
+    assert shop.did == ["look A", "refund A"]

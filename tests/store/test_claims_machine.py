@@ -127,7 +127,7 @@ class Claims(RuleBasedStateMachine):
             problem = "step_conflict"
         elif problem is None and self.begun in ("started", "ambiguous"):
             problem = "operation_invalid"
-        if self.act(problem, lambda: self.store.commit(self.change(token, 0))):
+        if self.act(problem, lambda: self.store.commit(self.change(token, 0), "interrupted", "stopped")):
             self.revision, self.holder, self.handed = self.revision + 1, None, True
 
     @rule(token=st.none() | TOKENS, behind=BEHIND)

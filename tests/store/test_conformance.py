@@ -371,26 +371,37 @@ def test_a_run_is_not_suspended_as_anything(store: Backend, status: str) -> None
     created(store)
     store.claim("k", wanted())
     refused("status_invalid", lambda: store.suspend(written(1), status, None), store)  # type: ignore[arg-type]
+    refused("status_invalid", lambda: store.commit(written(1, step(1)), status, None), store)  # type: ignore[arg-type]
 
 
 def test_a_run_that_was_given_back_behind_a_step_is_continued(store: Backend) -> None:
     created(store)
     store.claim("k", wanted())
-    assert store.commit(written(1, step(1))) == 2
+    assert store.commit(written(1, step(1)), "interrupted", "stopped") == 2
     found = row(store)
-    assert (found.claim, found.handed, found.status, found.steps) == (None, True, "running", 1)
+    assert (found.claim, found.handed, found.steps) == (None, True, 1)
+    assert found.standing(160) == ("interrupted", "stopped")
     again = store.claim("k", wanted("u", revision=2, step=2))
-    assert again.attempt == 1
-    assert isinstance(records(store)[-1], Attempt)
+    assert (again.attempt, again.status, again.reason, again.handed) == (1, "running", None, False)
+    (attempt,) = [record for record in records(store) if isinstance(record, Attempt)]
+    assert (attempt.number, attempt.mode) == (1, "continue")
 
 
 def test_only_a_whole_step_is_given_back(store: Backend) -> None:
     created(store)
     store.claim("k", wanted())
-    refused("step_conflict", lambda: store.commit(written(1)), store)
+    refused("step_conflict", lambda: store.commit(written(1), "interrupted", "stopped"), store)
     begun = (operation("planned"), operation("started"))
-    refused("operation_invalid", lambda: store.commit(written(1, *begun, step(1))), store)
-    store.commit(written(1, *begun, operation("succeeded"), step(1)))
+    refused("operation_invalid", lambda: store.commit(written(1, *begun, step(1)), "suspended", "tools"), store)
+    store.commit(written(1, *begun, operation("succeeded"), step(1)), "suspended", "tools")
+
+
+def test_what_nobody_holds_is_not_written_to(store: Backend) -> None:
+    created(store)
+    change = written(0, step(1), token=None)
+    refused("claim_lost", lambda: store.progress(change), store)
+    refused("claim_lost", lambda: store.suspend(change, "interrupted", None), store)
+    refused("claim_lost", lambda: store.commit(change, "interrupted", None), store)
 
 
 def test_a_final_run_stays_as_it_is(store: Backend) -> None:
@@ -402,7 +413,7 @@ def test_a_final_run_stays_as_it_is(store: Backend) -> None:
     refused("run_final", lambda: store.claim("k", wanted("u", revision=2, step=2, mode="recovery")), store)
     refused("run_final", lambda: store.progress(written(2, step(2), token=None)), store)
     refused("run_final", lambda: store.suspend(written(2, token=None), "suspended", None), store)
-    refused("run_final", lambda: store.commit(written(2, token=None)), store)
+    refused("run_final", lambda: store.commit(written(2, token=None), "interrupted", None), store)
     refused("run_final", lambda: store.finalize(written(2, token=None), "failed", None), store)
 
 
@@ -418,7 +429,7 @@ def test_whoever_lost_the_claim_ends_nothing(store: Backend, how: str) -> None:
     created(store)
     store.claim("k", wanted())
     store.claim("k", wanted("u", mode="recovery", revision=1, now=200, expires=300))
-    arguments = {"suspend": ("suspended", None), "commit": (), "finalize": ("completed", None)}[how]
+    arguments = {"suspend": ("suspended", None), "commit": ("interrupted", None), "finalize": ("completed", None)}[how]
     refused("claim_lost", lambda: getattr(store, how)(written(2, step(1)), *arguments), store)
 
 

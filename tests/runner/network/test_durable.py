@@ -28,6 +28,7 @@ from inspector.errors import UsageError
 from inspector.formats import open_path
 from inspector.model.values import to_json
 from inspector.resume.apps import load
+from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.outcomes import Outcome
@@ -140,6 +141,21 @@ async def test_a_step_that_is_the_last_goes_on_in_the_store(store: Store, tmp_pa
         await network(fired).resume(store, "k").run(trace=str(tmp_path / "x"))
     with pytest.raises(ResumeRefused, match="step_not_resumable"):
         await network(fired).resume(store, "k", step=99).run()
+
+
+async def test_a_run_that_was_stopped_is_handed_on_and_not_recovered(store: Store) -> None:
+    fired: list[str] = []
+    control = Control()
+
+    def stop(event: dict[str, Any]) -> None:
+        if event["event"] == "step":
+            control.stop()
+
+    await network(fired).run({"topic": ["tea"]}, store=store, key="k", control=control, observe=stop)
+    row = store.read("k")
+    assert (row.status, row.reason, row.handed, row.steps) == ("interrupted", "stopped", True, 1)
+    again = await network(fired).resume(store, "k").run()
+    assert (again.status, store.read("k").attempt, len(fired)) == ("completed", 1, 3)
 
 
 async def test_the_screen_reads_it_as_any_run(store: Store, tmp_path: Path) -> None:
