@@ -101,11 +101,19 @@ class StoreRun(TraceRun):
         owner = self.stored.owner(self._now())
         return owner is not None and not gone(owner.program, owner.born)
 
+    def over(self) -> str | None:
+        return "terminal" if self.stored.final else "owned" if self.lives() else None
+
     def resume(self) -> Resume:
-        if self.run().kind not in ("agent", "dataflow"):
-            return Resume(reasons=("not_resumable",))
-        reasons = ("terminal",) if self.stored.final else ("owned",) if self.lives() else ()
-        return Resume(possible=not reasons, driver=self.run().kind, reasons=reasons)
+        found = super().resume()
+        if found.possible and not self.whole:
+            return msgspec.structs.replace(found, possible=False, reasons=("value_unreadable",))
+        return found
+
+    @property
+    def whole(self) -> bool:
+        """Whether all lines of its journal are there."""
+        return not self._rows.gaps and self._rows.size >= self.stored.size
 
     def refresh(self) -> bool:
         before = self.run()
@@ -114,7 +122,7 @@ class StoreRun(TraceRun):
         return changed or self.run() != before
 
     def problems(self) -> Sequence[Problem]:
-        if not self._rows.gaps:
+        if self.whole:
             return super().problems()
         message = "lines of its journal are missing: what follows them may not be what followed"
         return [*super().problems(), Problem(severity="error", where=self.file.label, message=message)]

@@ -45,6 +45,7 @@ class TraceRun(TraceLines):
         self._ended: tuple[int, End | None] = (-1, None)
         self._peeked: tuple[int | None, End | None] | None = None
         self._open: tuple[int, Sequence[Operation]] = (-1, ())
+        self._machine = (-1, False)
 
     def drop(self, seq: int, error: Exception) -> None:
         super().drop(seq, error)
@@ -139,18 +140,35 @@ class TraceRun(TraceLines):
         run = self.run()
         if run.kind not in ("agent", "dataflow"):
             return Resume(reasons=("not_resumable",))
-        reasons = {"completed": ("terminal",), "running": ("owned",)}.get(run.status, ())
-        if not reasons and self.indexed and not self._has_machine():
-            reasons = ("not_resumable",)
-        return Resume(possible=not reasons, driver=run.kind, reasons=reasons)
+        reason = self.over()
+        if reason is None and self.indexed and not self._has_machine():
+            reason = "not_resumable"
+        return Resume(possible=reason is None, driver=run.kind, reasons=() if reason is None else (reason,))
+
+    def over(self) -> str | None:
+        """Why nobody needs to go on with the run, if that is so."""
+        return {"completed": "terminal", "running": "owned"}.get(self.run().status)
 
     def _has_machine(self) -> bool:
-        """Whether the last checkpoint holds what a machine needs to go on: an exported run has none. A run that had
+        """Whether a checkpoint holds what a machine needs to go on: those of an exported run do not. A run that had
         not begun begins again from its input."""
         if not self.checkpoints and not self.starts:
             header = self.header()
             return header.input is not None and header.resumed_from is None and header.source is None
-        return bool(self.checkpoints) and b'"machine":' in line_at(self.file, self.checkpoints[-1])
+        if not self.checkpoints:
+            return False
+        if self._machine[0] != self.checkpoints[-1]:
+            self._machine = self.checkpoints[-1], any(map(self._holds_machine, reversed(self.checkpoints)))
+        return self._machine[1]
+
+    def _holds_machine(self, offset: int) -> bool:
+        line = line_at(self.file, offset)
+        if b'"machine":' not in line:
+            return False
+        with contextlib.suppress(*BROKEN):
+            found = self.decode(line.rstrip(), offset)
+            return isinstance(found, Checkpoint) and isinstance(found.machine, dict) and bool(found.machine)
+        return False
 
     def state(self, step: int) -> State | None:
         if not 0 <= step <= len(self.starts):

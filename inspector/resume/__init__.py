@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from inspector import audit
-from inspector.errors import InspectorError, RefusedError, UsageError
+from inspector.errors import InspectorError, RefusedError, UnreadableError, UsageError
 from inspector.model.run import Definition, Record, Run, SourceInfo, within
 from inspector.model.source import RunSource
 from inspector.model.stored import Stored
@@ -167,6 +167,9 @@ def check(job: Job) -> Plan:
         plan = driver.plan(job)
     except RefusedError as error:
         refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
+        plan = Plan(resumable=False, driver=driver.name, step=job.step, refusals=(refusal,))
+    except UnreadableError as error:
+        refusal = Refusal(code="value_unreadable", subject=error.place, detail=error.reason)
         plan = Plan(resumable=False, driver=driver.name, step=job.step, refusals=(refusal,))
     return msgspec.structs.replace(plan, plan=token(job), resumable=plan.resumable and not plan.refusals)
 

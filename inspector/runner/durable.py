@@ -70,14 +70,28 @@ async def resumed(
 async def _fitting(asked: Deciding[Any], store: RunStore, row: StoredRun) -> tuple[Restored, Definition | None]:
     """The run of a row, when it fits, and the code of today where it is another and was accepted. Raises
     ResumeRefused, RequestError and UnreadableError."""
-    # What others have written since is none of the row that was read.
-    saved = saved_run(store.url, row.key, b"".join(store.journal(row.key))[: row.size])
+    saved = saved_run(store.url, row.key, journal_of(store, row))
     found, definition = await examined(asked, saved)
     standing = found.standing(asked.decided.accept)
     if standing:
         raise ResumeRefused(standing[0].subject, standing[0].code, "; ".join(f.detail for f in standing))
     resuming.all_known(asked, saved)
     return saved, definition
+
+
+def journal_of(store: RunStore, row: StoredRun) -> bytes:
+    """The journal of a run as its row was read: what others have written since is left out. Raises UnreadableError when
+    not all of it is there: what is missing may have happened."""
+    data = b"".join(store.journal(row.key))[: row.size]
+    return whole(f"{store.url}: {row.key}", data, row)
+
+
+def whole(place: str, data: bytes, row: StoredRun) -> bytes:
+    """The journal, when it is as long as its row says. Raises UnreadableError."""
+    if len(data) < row.size:
+        detail = f"lines of its journal are missing: it has {len(data)} bytes of {row.size}"
+        raise UnreadableError(place, f"is damaged: {detail}")
+    return data
 
 
 def existing(row: StoredRun, owner: Claim) -> ExistingOwner:
@@ -174,9 +188,9 @@ def _take_up(leg: Leg, rows: Sequence[OperationRow]) -> bool:
 
 async def replayed(asked: Deciding[Any], store: RunStore, row: StoredRun, sink: Sink | None) -> RunResult:
     """What a finished run came to, from its journal; what its events are still owed is done."""
-    lines = store.journal(row.key)
-    saved = saved_run(store.url, row.key, b"".join(lines))
-    end = _end(lines)
+    data = journal_of(store, row)
+    saved = saved_run(store.url, row.key, data)
+    end = _end(data)
     if not row.acknowledged:
         await Outbox(store.over(row), sink).finish()
     return RunResult(
@@ -191,9 +205,9 @@ async def replayed(asked: Deciding[Any], store: RunStore, row: StoredRun, sink: 
     )
 
 
-def _end(lines: list[bytes]) -> End | None:
+def _end(data: bytes) -> End | None:
     """The record that a journal ends with."""
-    last = lines[-1] if lines else b""
+    last = data[data.rfind(b"\n", 0, -1) + 1 :]
     return msgspec.convert(restore.decode(last.decode()), End) if last.startswith(b'{"record":"end"') else None
 
 
@@ -226,7 +240,7 @@ class DurableResuming(Deciding[Outcome[RunResult]]):
     async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> Outcome[RunResult]:
         row = self._store.read(self.key)
         if self.step is not None and self.step != row.steps:
-            saved = saved_run(self._store.url, self.key, b"".join(self._store.journal(self.key)), self.step)
+            saved = saved_run(self._store.url, self.key, journal_of(self._store, row), self.step)
             return await self._opened(lambda: self._apart(row, saved, trace, journal, emit))
         if trace is not None or journal is not None:
             raise UsageError(self.key, "a durable run has its journal in the store, and no other one")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from inspector import Agent, Call, ScriptedModel, tool
-from inspector.errors import UsageError
+from inspector.errors import InspectorError, UsageError
 from inspector.formats import open_path
 from inspector.formats.sqlitefile import Database
 from inspector.formats.storedruns import Runs
@@ -93,6 +93,32 @@ def test_a_run_is_opened_by_its_id_too(path: str) -> None:
         runs.open()
     with pytest.raises(UsageError, match="holds no run 'x'; it holds waits, done"):
         runs.open("x")
+
+
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        ("UPDATE records SET line = CAST(replace(line, '\"machine\":', '\"xachine\":') AS BLOB)", "not_resumable"),
+        ("UPDATE records SET line = CAST(replace(line, '\"machine\":{', '\"machine\":!') AS BLOB)", "not_resumable"),
+        ("DELETE FROM records WHERE kind = 'checkpoint'", "not_resumable"),
+        ("DELETE FROM records WHERE kind = 'operation'", "value_unreadable"),
+        ("DELETE FROM records WHERE begin = (SELECT max(begin) FROM records WHERE run = 1)", "value_unreadable"),
+    ],
+)
+def test_a_run_is_resumable_only_when_what_it_needs_is_there(path: str, harm: str, reason: str) -> None:
+    assert opened(path, "waits").resume().possible
+    on = sqlite3.connect(path)
+    on.execute(harm)
+    on.commit()
+    on.close()
+    found = opened(path, "waits").resume()
+    assert (found.possible, found.driver, found.reasons) == (False, "agent", (reason,))
+    store = open_store(path)
+    before = store.read("waits")
+    with pytest.raises(InspectorError):
+        agent().resume(store, "waits").approve("c1").run_sync()
+    assert store.read("waits") == before
+    store.close()
 
 
 def test_looking_changes_nothing_and_locks_nothing(path: str) -> None:

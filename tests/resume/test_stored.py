@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,27 @@ def test_the_newest_are_listed(shell: Shell) -> None:
     _, (listed,) = shell.json("runs", ".", "--limit", "1")
     assert [row["id"] for row in listed["runs"]] == ["r-3"]
     assert shell("runs", "runs.db", "--limit", "0")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("harm", "code"),
+    [
+        ("UPDATE records SET line = CAST(replace(line, '\"phase\":', '\"phaze\":') AS BLOB)", "value_unreadable"),
+        ("UPDATE records SET line = CAST(replace(line, '\"machine\":', '\"xachine\":') AS BLOB)", "not_resumable"),
+        ("DELETE FROM records WHERE kind = 'operation'", "value_unreadable"),
+    ],
+)
+def test_what_cannot_be_restored_is_refused_by_check_too(shell: Shell, harm: str, code: str) -> None:
+    shell("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
+    on = sqlite3.connect("runs.db")
+    on.execute(harm)
+    on.commit()
+    on.close()
+    exit_code, (plan,) = shell.json("check", "runs.db", "--run", "r-1")
+    assert (exit_code, plan["resumable"], [found["code"] for found in plan["refusals"]]) == (3, False, [code])
+    before = (shell.folder / "runs.db").read_bytes()
+    exit_code, _, err = shell("resume", "runs.db", "--run", "r-1", "--approve", "c1")
+    assert (exit_code, code in err, (shell.folder / "runs.db").read_bytes()) == (3, True, before)
 
 
 def test_a_run_that_goes_on_in_the_store_has_no_trace(shell: Shell) -> None:

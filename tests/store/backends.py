@@ -44,7 +44,7 @@ def step(seq: int) -> StepRecord:
 
 def checkpoint(seq: int = 0) -> Checkpoint:
     """The whole state."""
-    return Checkpoint(seq=seq, state=State(step=seq))
+    return Checkpoint(seq=seq, state=State(step=seq), machine={"of": "a test"})
 
 
 def operation(status: OperationStatus, name: str = "tool-1.1.1", **about: object) -> Operation:

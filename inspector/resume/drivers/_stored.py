@@ -13,7 +13,7 @@ from inspector.resume import Emit, Job, Refused, turns
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Plan, Refusal
 from inspector.runner import frozen
-from inspector.runner.durable import DurableResuming, saved_run
+from inspector.runner.durable import DurableResuming, saved_run, whole
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.outcomes import ExistingOwner, Outcome
 from inspector.runner.preflight import Finding
@@ -33,7 +33,12 @@ class Ended(msgspec.Struct, frozen=True):
 
 def saved(job: Job, source: Stored) -> Restored:
     """The run as it stands in the copy. Raises UnreadableError and ResumeRefused."""
-    return saved_run(job.path, source.stored.key, source.journal(), None if job.at_last else job.step)
+    return saved_run(job.path, source.stored.key, journal(job, source), None if job.at_last else job.step)
+
+
+def journal(job: Job, source: Stored) -> bytes:
+    """The journal as it stands in the copy. Raises UnreadableError when not all of it is there."""
+    return whole(f"{job.path}: {source.stored.key}", source.journal(), source.stored)
 
 
 OWNED = "is driven by {}, last heard of at {}; when that is known to be gone, take it over: --accept owned"

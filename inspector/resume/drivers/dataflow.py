@@ -55,7 +55,7 @@ def _network(app: App) -> Network:
 def _saved(job: Job) -> SavedNetwork:
     if isinstance(job.source, Stored):
         step = None if job.at_last else job.step
-        return saved_network(f"{job.path}: {job.source.stored.key}", job.source.journal(), step)
+        return saved_network(f"{job.path}: {job.source.stored.key}", _stored.journal(job, job.source), step)
     if job.path == "-":
         raise UsageError(job.path, "a run is resumed from its own file")
     return restore.load(job.source.source.path, None if job.at_last else job.step)

@@ -12,7 +12,7 @@ from inspector.model.run import Definition
 from inspector.model.stored import Claim, StoredRun
 from inspector.runner import signals
 from inspector.runner.drive import Control
-from inspector.runner.durable import RACES, TRIES, existing
+from inspector.runner.durable import RACES, TRIES, existing, journal_of
 from inspector.runner.errors import RunnerError
 from inspector.runner.network import agents, restore, tail
 from inspector.runner.network.driven import Driven
@@ -69,7 +69,7 @@ class DurableNetwork(GoingOn):
         raise StoreError(self.key, "revision_conflict", "others change the run all the time: try again")
 
     async def _apart(self, trace: str | None) -> Started[NetworkResult]:
-        lines = b"".join(self.store.journal(self.key))
+        lines = journal_of(self.store, self.store.read(self.key))
         apart = ResumingNetwork(self.network, f"{self.store.url}: {self.key}", self.step, self.rerun, lines)
         run_id = new_id()
         apart.decided, apart._reconciled, apart._options = self.decided, self._reconciled, {**self._options}
@@ -86,7 +86,7 @@ class DurableNetwork(GoingOn):
         if owner is not None and not by_force:
             return existing(row, owner)
         try:
-            saved = saved_network(f"{self.store.url}: {self.key}", b"".join(self.store.journal(self.key))[: row.size])
+            saved = saved_network(f"{self.store.url}: {self.key}", journal_of(self.store, row))
             run = await self._fitting(saved, plan, today)
         except (RefusedError, RunnerError, UnreadableError):
             if self.store.read(self.key).revision == row.revision:
@@ -129,7 +129,7 @@ class DurableNetwork(GoingOn):
         return driven
 
     async def _replayed(self, row: StoredRun) -> NetworkResult:
-        saved = saved_network(f"{self.store.url}: {self.key}", b"".join(self.store.journal(self.key)))
+        saved = saved_network(f"{self.store.url}: {self.key}", journal_of(self.store, row))
         if not row.acknowledged:
             await Outbox(self.store.over(row), self._sink).finish()
         kept = saved.output if isinstance(saved.output, dict) else {}
