@@ -17,6 +17,32 @@ from inspector import __version__
 from inspector.errors import UsageError
 from inspector.exits import complain
 from inspector.model.text import one_line
+from inspector.options import (
+    Accept,
+    Answer,
+    App,
+    Approve,
+    Arguments,
+    Calls,
+    Deny,
+    Edits,
+    Format,
+    Json,
+    MaxTurns,
+    Path,
+    PlanToken,
+    ReadOnly,
+    Reconcile,
+    Rerun,
+    RunId,
+    StepNo,
+    Steps,
+    StoreUrl,
+    TakeOver,
+    TokenBudget,
+    Trace,
+    Why,
+)
 
 if TYPE_CHECKING:
     from inspector.diff import Side
@@ -30,25 +56,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Path = Annotated[str, typer.Argument(metavar="PATH", help="A file, a run folder, a folder of runs, a store, or -.")]
-RunId = Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run, where the path holds several.")]
-StepNo = Annotated[int | None, typer.Option("--step", metavar="N", help="The step to look at (default: the last).")]
-Rerun = Annotated[
-    str | None, typer.Option("--rerun", metavar="NODE", help="From the step before the last one of this node.")
-]
-Steps = Annotated[str | None, typer.Option("--steps", metavar="A:B", help="Only the steps A to B, both included.")]
-Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help="Read as this format (see formats).")]
-Json = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
-App = Annotated[
-    str, typer.Option("--app", metavar="TARGET", help="Today's code: module:attribute or file.py:attribute.")
-]
-Trace = Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Where the new run's trace goes.")]
-StoreUrl = Annotated[
-    str | None, typer.Option("--store", metavar="URL", help="A store of durable runs: a file, or sqlite:///FILE.")
-]
-ReadOnly = Annotated[bool, typer.Option("--read-only", help="Only look: resume, import and reveal nothing.")]
-Calls = list[str] | None
 
 
 @app.callback(invoke_without_command=True)
@@ -181,13 +188,16 @@ def check(
     run: RunId = None,
     step: StepNo = None,
     rerun: Rerun = None,
+    edit: Edits = None,
     format: Format = None,
     json: Json = False,
 ) -> None:
     """The plan of a resume: what would be replayed, run and run again. Runs nothing of the run."""
     from inspector.resume.console import check_command
 
-    raise typer.Exit(check_command(path, target, run=run, step=step, rerun=rerun, format=format, json=json))
+    raise typer.Exit(
+        check_command(path, target, run=run, step=step, rerun=rerun, format=format, edits=edit or (), json=json)
+    )
 
 
 @app.command()
@@ -197,29 +207,19 @@ def resume(
     run: RunId = None,
     step: StepNo = None,
     rerun: Rerun = None,
-    approve: Annotated[Calls, typer.Option("--approve", metavar="CALL", help="Let a waiting call run.")] = None,
-    deny: Annotated[Calls, typer.Option("--deny", metavar="CALL[=REASON]", help="Refuse a waiting call.")] = None,
-    answer: Annotated[Calls, typer.Option("--answer", metavar="CALL=JSON", help="Answer a question.")] = None,
-    reconcile: Annotated[
-        Calls,
-        typer.Option(
-            "--reconcile",
-            metavar="CALL=WHAT",
-            help="What becomes of a call that may have happened: retry, result:JSON, failure:TEXT, abort or leave.",
-        ),
-    ] = None,
-    arguments: Annotated[
-        Calls, typer.Option("--arguments", metavar="CALL=JSON", help="Run a call with these arguments.")
-    ] = None,
-    accept: Annotated[Calls, typer.Option("--accept", metavar="WARNING", help="Go on in spite of a warning.")] = None,
-    why: Annotated[Calls, typer.Option("--why", metavar="CALL=REASON", help="Why a call was decided about so.")] = None,
-    over: Annotated[
-        str | None, typer.Option("--take-over", metavar="REASON", help="Take the run from whoever drives it.")
-    ] = None,
+    approve: Approve = None,
+    deny: Deny = None,
+    answer: Answer = None,
+    reconcile: Reconcile = None,
+    arguments: Arguments = None,
+    edit: Edits = None,
+    accept: Accept = None,
+    why: Why = None,
+    over: TakeOver = None,
     trace: Trace = None,
-    plan: Annotated[str | None, typer.Option("--plan", metavar="TOKEN", help="Only if the plan is still this.")] = None,
-    max_turns: Annotated[int | None, typer.Option("--max-turns", metavar="N", help="Another limit of turns.")] = None,
-    tokens: Annotated[int | None, typer.Option("--token-budget", metavar="N", help="And of tokens.")] = None,
+    plan: PlanToken = None,
+    max_turns: MaxTurns = None,
+    tokens: TokenBudget = None,
     format: Format = None,
     json: Json = False,
 ) -> None:
@@ -232,6 +232,7 @@ def resume(
         "answer": answer or (),
         "reconcile": reconcile or (),
         "arguments": arguments or (),
+        "edit": edit or (),
         "accept": accept or (),
         "why": why or (),
         "take_over": () if over is None else (over,),

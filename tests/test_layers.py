@@ -33,7 +33,9 @@ MAY_IMPORT = {
     "listing": {"formats", "store", "report", "model", "errors", "exits"},
     "tui": {"tui", "model", "audit", "policy"},
     "cli": {"commands", "tui", "exits"},
+    "options": set(),
     "commands": {
+        "options",
         *("resume", "runner", "store", "listing", "formats", "diff", "report", "tui", "model", "errors", "exits"),
         *("journal", "audit", "policy"),
     },
@@ -43,7 +45,7 @@ MAY_IMPORT = {
 FETCHES = {"session", "loader", "app", "start", "code", "comparing", "driving", "deciding", "resumescreen", "apart"}
 """The modules of the screen that may touch more than the model."""
 
-FOREIGN = {"textual": {"tui"}, "rich": {"tui"}, "typer": {"commands"}}
+FOREIGN = {"textual": {"tui"}, "rich": {"tui"}, "typer": {"commands", "options"}}
 """Packages that only these parts may import."""
 
 

@@ -186,6 +186,10 @@ class NetworkRun:
             self._count(number, -1)
             self._check([number], waking=True)
 
+    def set_state(self, number: int, field: str, value: Value) -> None:
+        """Put another saved value into a node's state; whether it fires is looked at by `reopen`."""
+        self._states[number] = {**self._states[number], field: value}
+
     def _land(self, firing: Firing) -> None:
         del self._flying[firing.number]
         self._count(firing.number, -1)

@@ -64,6 +64,14 @@ def result_of(body: Any) -> Any:
         return Any
 
 
+def hint_of(kind: type | None, field: str) -> Any:
+    """The hint of a field of a class; Any where there is none."""
+    try:
+        return typing.get_type_hints(kind).get(field, Any) if kind is not None else Any
+    except (NameError, TypeError):
+        return Any
+
+
 def _bare(hint: Any) -> Any:
     while True:
         if typing.get_origin(hint) is typing.Annotated:

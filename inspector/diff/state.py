@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from inspector.diff.values import Difference, differences
+from inspector.model.places import actor_name, named, queue_name
 from inspector.model.run import Actor, Message, Pending, Queue, State
 from inspector.model.values import Value, equal
 
@@ -29,7 +30,7 @@ def state(left: State, right: State) -> tuple[list[Difference], list[str]]:
 
 
 def _queues(left: Sequence[Queue], right: Sequence[Queue]) -> Iterator[Difference]:
-    for name, one, other in _aligned(_by(left, _queue_name), _by(right, _queue_name)):
+    for name, one, other in _aligned(named(left, queue_name), named(right, queue_name)):
         if one is None or other is None:
             yield Difference(path=f"queues.{name}", left=_contents(one), right=_contents(other))
         elif one.tokens is not None and other.tokens is not None and one.contents == other.contents == "complete":
@@ -45,12 +46,8 @@ def _contents(queue: Queue | None) -> Value:
     return list(queue.tokens) if queue.tokens is not None else {"size": queue.size}
 
 
-def _queue_name(queue: Queue) -> str:
-    return "/".join((*queue.scope, queue.id))
-
-
 def _pending(left: Sequence[Pending], right: Sequence[Pending]) -> Iterator[Difference]:
-    yield from _records("pending", _by(left, _pending_name), _by(right, _pending_name))
+    yield from _records("pending", named(left, _pending_name), named(right, _pending_name))
 
 
 def _pending_name(pending: Pending) -> str:
@@ -58,11 +55,7 @@ def _pending_name(pending: Pending) -> str:
 
 
 def _actors(left: Sequence[Actor], right: Sequence[Actor]) -> Iterator[Difference]:
-    yield from _records("actors", _by(left, _actor_name), _by(right, _actor_name))
-
-
-def _actor_name(actor: Actor) -> str:
-    return "/".join((*actor.scope, actor.id))
+    yield from _records("actors", named(left, actor_name), named(right, actor_name))
 
 
 def _records(part: str, left: dict[str, Any], right: dict[str, Any]) -> Iterator[Difference]:
@@ -90,17 +83,6 @@ def _message(message: Message) -> Value:
 
 def _values(left: dict[str, Any], right: dict[str, Any]) -> Iterator[Difference]:
     yield from differences(left, right, "values")
-
-
-def _by(items: Sequence[Part], name: Any) -> dict[str, Part]:
-    """Items by name; a name that stands more than once is numbered."""
-    found: dict[str, Part] = {}
-    for item in items:
-        key, count = name(item), 2
-        while key in found:
-            key, count = f"{name(item)} #{count}", count + 1
-        found[key] = item
-    return found
 
 
 def _aligned(left: dict[str, Part], right: dict[str, Part]) -> Iterator[tuple[str, Part | None, Part | None]]:

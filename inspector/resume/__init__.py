@@ -23,7 +23,7 @@ from inspector.model.source import RunSource
 from inspector.model.stored import Stored
 from inspector.model.values import Value, to_json
 from inspector.resume.apps import App
-from inspector.resume.plan import Decisions, Ended, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import Decisions, Edit, Ended, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.drive import Control
 
 Emit = Callable[[dict[str, Any]], None]
@@ -74,6 +74,8 @@ class Driver(Record, frozen=True, kw_only=True):
     plan: Callable[[Job], Plan]
     resume: Callable[[Job, Plan, Emit], Ended]
     partial: bool = False
+    edits: bool = True
+    """Whether values of the state can be edited."""
     takes: Callable[[Any], bool] = lambda value: False
     start: Callable[[Start, Emit], Ended] | None = None
     today: Callable[[App], Definition] | None = None
@@ -163,6 +165,8 @@ def check(job: Job) -> Plan:
     driver = driver_of(job.source)
     if driver is None:
         return _not_resumable(job)
+    if job.decisions.edits and not driver.edits:
+        return _not_editable(job, driver)
     try:
         plan = driver.plan(job)
     except RefusedError as error:
@@ -207,6 +211,8 @@ def _audit(job: Job, plan: Plan) -> None:
             audit.record(what, call, run=run, reason=reason or made.why.get(call))
     for call in made.arguments:
         audit.record("edit", call, run=run, reason=made.why.get(call))
+    for path in made.edits:
+        audit.record("edit", path, run=run, reason=made.why.get(path))
     for call, decided in made.reconcile.items():
         audit.record("reconcile", call, run=run, how=decided.how, reason=made.why.get(call))
     for code in sorted(made.accept):
@@ -234,11 +240,14 @@ def today(app: App) -> Definition:
 
 
 def token(job: Job) -> str:
-    """A digest of what a plan depends on: the file, the run and step, the code, the decisions' absence."""
+    """A digest of what a plan depends on: the file, the run and step with its edits, the code. What is decided about
+    single calls is not in it."""
     source = job.source
     # Other runs of a store change its file, and nothing of this one.
     stamps = [source.stored.revision] if isinstance(source, Stored) else _stamps(job.path)
     parts = [source.run().id, job.step, job.app.target, job.app.digest, *stamps]
+    if job.decisions.edits:
+        parts.append(job.decisions.edits)
     return hashlib.sha256(to_json(parts).encode()).hexdigest()[:32]
 
 
@@ -262,6 +271,12 @@ def _owed(needs: Sequence[Need]) -> str:
     return words[needs[0].question]
 
 
+def _not_editable(job: Job, driver: Driver) -> Plan:
+    detail = f"the driver {driver.name} has the run go on from its own files, and takes their values as they are"
+    refusals = tuple(Refusal(code="edit_invalid", subject=path, detail=detail) for path in job.decisions.edits)
+    return Plan(resumable=False, driver=driver.name, step=job.step, plan=token(job), refusals=refusals)
+
+
 def _not_resumable(job: Job) -> Plan:
     name = job.source.source.format
     refusal = Refusal(
@@ -276,6 +291,7 @@ __all__ = [
     "App",
     "Decisions",
     "Driver",
+    "Edit",
     "Emit",
     "Ended",
     "InspectorError",

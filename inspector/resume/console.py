@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
+import msgspec
+
 from inspector.errors import UsageError
 from inspector.model.text import one_line
 from inspector.model.values import preview, to_json
@@ -23,11 +25,20 @@ EXITS = {"completed": 0, "suspended": 4}
 
 
 def check_command(
-    path: str, target: str, *, run: str | None, step: int | None, rerun: str | None, format: str | None, json: bool
+    path: str,
+    target: str,
+    *,
+    run: str | None,
+    step: int | None,
+    rerun: str | None,
+    format: str | None,
+    edits: Sequence[str] = (),
+    json: bool,
 ) -> int:
     """Print the plan; 3 when the resume would be refused."""
     with own_stdout() as out:
-        plan = check(open_job(path, load(target), run=run, step=step, rerun=rerun, format=format))
+        job = open_job(path, load(target), run=run, step=step, rerun=rerun, format=format)
+        plan = check(msgspec.structs.replace(job, decisions=read_decisions({"edit": edits}, ())))
         _lines(out, [to_json(plan)] if json else report(plan))
     for refusal in plan.refusals:
         _complain(refusal.subject, refusal.code, refusal.detail)
@@ -50,8 +61,6 @@ def resume_command(
     json: bool,
 ) -> int:
     """Do what the resume key of the screen does; every event is a line."""
-    import msgspec
-
     with own_stdout() as out:
         job = open_job(
             path,
@@ -81,8 +90,6 @@ def run_command(
     target: str, text: str | None, *, trace: str | None, json: bool, store: str | None = None, key: str | None = None
 ) -> int:
     """Start a run; every event is a line."""
-    import msgspec
-
     given = None
     if text is not None:
         try:
@@ -111,8 +118,6 @@ def printer(out: IO[str], json: bool) -> Emit:
 
 def finish(out: IO[str], ended: Ended, json: bool) -> None:
     """The last line of a run, and on stderr where its trace is."""
-    import msgspec
-
     event = {"event": "result", **msgspec.structs.asdict(ended)}
     printer(out, json)(event)
 
@@ -127,6 +132,9 @@ def report(plan: Plan) -> Iterator[str]:
             yield one_line(f"  {title:<10} {step}{item.name}  {item.call_id or ''}{note}").rstrip()
     for need in plan.needs:
         yield one_line(f"  needs      {need.question} {need.call_id}  {need.name}  {need.detail or ''}").rstrip()
+    for edit in plan.edits:
+        change = f"{preview(edit.before, 60)} → {preview(edit.after, 60)}"
+        yield one_line(f"  edited     {edit.path}  {change}")
     for warning in plan.warnings:
         accept = f"  (--accept {warning.code})" if warning.accept else ""
         yield one_line(f"  warning    {warning.code}  {warning.subject}: {warning.detail}{accept}")

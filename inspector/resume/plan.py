@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from inspector.errors import UsageError
+from inspector.model.places import FORMS, read_place
 from inspector.model.run import Record, RunStatus
 from inspector.model.values import Value
 
@@ -60,6 +61,14 @@ def warn(code: str, subject: str, detail: str) -> Warned:
     return Warned(code=code, subject=subject, detail=detail, accept=code in MUST_ACCEPT)
 
 
+class Edit(Record, frozen=True, kw_only=True):
+    """A value of the state that the run goes on with in place of its own: `path` says where it stands."""
+
+    path: str
+    before: Value
+    after: Value
+
+
 class Plan(Record, frozen=True, kw_only=True):
     """`runinspect.check/1`. `plan` is a token of the file, the step and the code that it was made from."""
 
@@ -72,6 +81,7 @@ class Plan(Record, frozen=True, kw_only=True):
     runs: tuple[Planned, ...] = ()
     runs_again: tuple[Planned, ...] = ()
     needs: tuple[Need, ...] = ()
+    edits: tuple[Edit, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     warnings: tuple[Warned, ...] = ()
     diff: Any = None
@@ -99,9 +109,11 @@ class Decisions(Record, frozen=True, kw_only=True):
     reconcile: dict[str, Reconciliation] = msgspec.field(default_factory=dict)
     arguments: dict[str, Value] = msgspec.field(default_factory=dict)
     """Arguments to run a call with, in place of the model's."""
+    edits: dict[str, Value] = msgspec.field(default_factory=dict)
+    """Other values for what the state holds, by place (see `model.places`): the run goes on as one of its own."""
     accept: frozenset[str] = frozenset()
     why: dict[str, str] = msgspec.field(default_factory=dict)
-    """Reasons, by call; they go into the new run's journal."""
+    """Reasons, by call or place; they go into the new run's journal."""
     take_over: str | None = None
     """Why the run is taken from whoever drives it; None: it is not."""
 
@@ -143,10 +155,24 @@ def split(option: str, text: str, known: Iterable[str]) -> tuple[str, str | None
     return call_id, rest if sign else None
 
 
+def split_edit(text: str) -> tuple[str, Value]:
+    """`PATH=JSON`: a path may itself hold `=`. Raises UsageError."""
+    wrong = UsageError("--edit", f"{text!r} is no PATH=JSON, with a PATH of {FORMS}")
+    for at in (at for at, letter in enumerate(text) if letter == "="):
+        if read_place(text[:at]) is None:
+            continue
+        try:
+            return text[:at], _json("--edit", text[at + 1 :])
+        except UsageError as error:
+            wrong = error
+    raise wrong
+
+
 def read_decisions(options: Mapping[str, Iterable[str]], known: Iterable[str]) -> Decisions:
     """The decisions of the command line: texts by option name (`approve`, `deny`, `answer`, `reconcile`,
-    `arguments`, `accept`, `why`, `take_over`). Raises UsageError."""
-    ids = list(known)
+    `arguments`, `edit`, `accept`, `why`, `take_over`). Raises UsageError."""
+    edits = dict(split_edit(text) for text in options.get("edit", ()))
+    ids = [*known, *edits]
     parts = {
         name: [split(f"--{name}", text, ids) for text in options.get(name, ())]
         for name in ("approve", "deny", "answer", "reconcile", "arguments", "why")
@@ -158,6 +184,7 @@ def read_decisions(options: Mapping[str, Iterable[str]], known: Iterable[str]) -
         deny=dict(parts["deny"]),
         answer={call: _json("--answer", text) for call, text in parts["answer"]},
         arguments={call: _json("--arguments", text) for call, text in parts["arguments"]},
+        edits=edits,
         reconcile={call: _reconciliation(text) for call, text in parts["reconcile"]},
         accept=frozenset(options.get("accept", ())),
         why={call: text for call, text in parts["why"] if text},

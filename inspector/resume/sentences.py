@@ -18,6 +18,7 @@ SENTENCES = {
     "that, or leave the run as it is.",
     "owned": "Somebody is driving this run right now. Follow it, or wait; taking it over stops the other at its next "
     "boundary.",
+    "edit_invalid": "A value was edited to what cannot stand there. Edit it again, or take the edit back.",
     "value_unreadable": "A saved value cannot be read back by today's code. Put back the class that it was made of.",
     "inputs_missing": "The run waits for inputs that nobody gave. Answer them.",
     "version_unsupported": "The file was written in a version that is not known here.",

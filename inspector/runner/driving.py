@@ -19,6 +19,7 @@ from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, Holder
 from inspector.runner.data import Finished
 from inspector.runner.drive import Control
+from inspector.runner.edits import Edited
 from inspector.runner.effects import (
     Announce,
     Configure,
@@ -246,6 +247,8 @@ class Deciding(Driving[Ran]):
         self.decided = Decided()
         self.taken: Holder | None = None
         """From whom the run was taken over, once it was."""
+        self.edited: list[Edited] = []
+        """What was changed in the saved run, once it was."""
 
     def approve(self, *calls: str) -> Self:
         """Let these calls run."""
@@ -265,6 +268,13 @@ class Deciding(Driving[Ran]):
     def edit(self, call: str, arguments: Value) -> Self:
         """Have a call run with these arguments."""
         self.decided.edit[call] = arguments
+        return self
+
+    def change(self, place: str, value: Value) -> Self:
+        """Have the run go on with another value in a place of its state: `messages[3].text`,
+        `messages[3].calls[0].arguments`, `pending.c1.result`, `values.NAME`; those of a difference. Numbers are from
+        0."""
+        self.decided.edits[place] = value
         return self
 
     def reconcile(self, call: str, how: str, value: Value = None) -> Self:

@@ -239,8 +239,9 @@ class DurableResuming(Deciding[Outcome[RunResult]]):
 
     async def _go(self, trace: str | None, journal: Journal | None, emit: Emit | None) -> Outcome[RunResult]:
         row = self._store.read(self.key)
-        if self.step is not None and self.step != row.steps:
-            saved = saved_run(self._store.url, self.key, journal_of(self._store, row), self.step)
+        earlier = self.step if self.step != row.steps else None
+        if earlier is not None or self.decided.edits:
+            saved = saved_run(self._store.url, self.key, journal_of(self._store, row), earlier)
             return await self._opened(lambda: self._apart(row, saved, trace, journal, emit))
         if trace is not None or journal is not None:
             raise UsageError(self.key, "a durable run has its journal in the store, and no other one")

@@ -60,12 +60,14 @@ class Decided(msgspec.Struct, kw_only=True):
     answer: dict[str, Value] = msgspec.field(default_factory=dict)
     edit: dict[str, Value] = msgspec.field(default_factory=dict)
     reconcile: dict[str, tuple[str, Value]] = msgspec.field(default_factory=dict)
+    edits: dict[str, Value] = msgspec.field(default_factory=dict)
+    """Other values for what the state holds, by place (see `model.places`)."""
     resolve: tuple[str, str | None] | None = None
     accept: set[str] = msgspec.field(default_factory=set)
     max_turns: int | None = None
     token_budget: int | None = None
     why: dict[str, str] = msgspec.field(default_factory=dict)
-    """The operator's reasons, by call."""
+    """The operator's reasons, by call or place."""
     take_over: str | None = None
     """Why the run is taken from whoever drives it; None: it is not."""
 

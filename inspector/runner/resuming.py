@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.journal import Journal
 from inspector.model.run import RunLink
 from inspector.model.values import Value
-from inspector.runner import driving, ending, performing, places, reconciling
+from inspector.runner import driving, edits, ending, performing, places, reconciling
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, driven
 from inspector.runner.data import Advancing, Awaiting, Executing, Resolving
@@ -47,6 +47,7 @@ async def examined(asked: "Deciding[Any]", saved: Restored, claims: Claims | Non
     snapshot = await asked.setup.registry.everything()
     if saved.anew:
         saved.run = asked.agent.new_run(saved.run.data.messages[0], saved.id)
+    asked.edited = edits.edited(saved.run.data, asked.decided.edits, snapshot.tools)
     found = examine(
         saved.run.data,
         saved.definition,
@@ -79,7 +80,7 @@ async def go(
 ) -> RunResult:
     """Have a saved run go on as a run of its own. Raises ResumeRefused before anything happens."""
     claims = None if saved.path is None else asked._claims or Claims()
-    if asked.is_over(saved.run):
+    if asked.is_over(saved.run) and not asked.decided.edits:
         return await _replayed(asked, saved, emit)
     found = await examined(asked, saved, claims)
     standing = found.standing(asked.decided.accept)
@@ -150,7 +151,9 @@ async def _continued(
     if saved.path is not None and trace is None and journal is None:
         trace = places.default_trace(run_id)  # what had a journal goes on with one
     run.data.agent = run.data.agent or asked.agent.name
-    run.data.id = run.data.id or run_id
+    happened = any(slot.status == "started" for slot in run.slots)
+    # What was edited makes other requests: the keys of the old run's must not make one of the new run's a repetition.
+    run.data.id = run_id if asked.edited and not happened else run.data.id or run_id
     await asked._definition(run)
     link = RunLink(run=saved.id, step=saved.step)
 
@@ -180,6 +183,8 @@ async def decide(leg: Leg, asked: "Deciding[Any]") -> None:
     decided, run, recorder = asked.decided, leg.run, leg.recorder
     if asked.taken is not None:
         recorder.decision("take over", driven(asked.taken), None, decided.take_over)
+    for change in asked.edited:
+        recorder.decision("edit", change.path, change.told(), decided.why.get(change.path))
     if isinstance(run.data.phase, Awaiting):
         await reconciling.model(leg, asked)
         return

@@ -1,6 +1,5 @@
 """What was decided about a run that is to be resumed: plain Python, one change at a time."""
 
-import json
 from typing import Any
 
 import msgspec
@@ -30,6 +29,8 @@ class Deciding:
         self.decisions = Decisions()
         self.planned: Planned | None = None
         self._known: dict[str, Need] = {}
+        self.originals: dict[str, Value] = {}
+        """What stood in each place before it was edited first."""
 
     @property
     def plan(self) -> Plan | None:
@@ -98,6 +99,16 @@ class Deciding:
         """Have a call run with these arguments."""
         self._set(arguments={**self.decisions.arguments, call: arguments})
 
+    def change(self, place: str, before: Value, after: Value) -> None:
+        """Have the run go on with another value in a place of its state."""
+        self.originals.setdefault(place, before)
+        self._set(edits={**self.decisions.edits, place: after})
+
+    def unchange(self, place: str) -> None:
+        """Take an edit back."""
+        self.originals.pop(place, None)
+        self._set(edits=_without(self.decisions.edits, place), why=_without(self.decisions.why, place))
+
     def because(self, call: str, reason: str) -> None:
         """Why a call was decided about as it was; an empty text: no reason."""
         why = _without(self.decisions.why, call)
@@ -129,6 +140,8 @@ class Deciding:
         if self.planned is None:
             return "the plan is being made …"
         plan = self.planned.plan
+        if self.planned.decisions != self.decisions:
+            return "the plan is being made again …"
         if plan is None:
             return self.planned.error or "there is no plan"
         if plan.refusals:
@@ -144,18 +157,3 @@ class Deciding:
 
 def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key != name}
-
-
-def read_json(text: str) -> Value:
-    """A value as it is typed: JSON, or else the text itself where it cannot be meant as JSON. Raises ValueError."""
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        if text.strip()[:1] in ('"', "{", "[") or not text.strip():
-            raise ValueError(f"this is no JSON: {error}") from None
-        return text
-
-
-def pretty(value: Value) -> str:
-    """A value as it is edited in an editor."""
-    return json.dumps(json.loads(to_json(value)), indent=2, ensure_ascii=False)

@@ -24,10 +24,12 @@ class Span(NamedTuple):
 
 
 class Opens(NamedTuple):
-    """What Enter shows full-screen. `value` is a value or, where only text will do, a str."""
+    """What Enter shows full-screen. `value` is a value or, where only text will do, a str; `place` is where it can be
+    edited (see `model.places`), None where it cannot."""
 
     title: str
     value: Value
+    place: str | None = None
 
 
 class Line(NamedTuple):

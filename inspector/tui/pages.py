@@ -44,8 +44,9 @@ def help_page(*places: Where) -> Page:
 
 
 NOTES = (
-    "Timeline: number, time since the step before, a bar for how long the step took (pale: the time since",
-    "the step before, where no duration is recorded), kind, name, status, summary. * marked, ! damage before.",
+    "Timeline: number, time since the step before, a bar for how long the step took",
+    "(pale: the time since the step before, where no duration is recorded), kind,",
+    "name, status, summary. * marked, ! damage before.",
 )
 
 

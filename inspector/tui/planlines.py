@@ -18,22 +18,27 @@ if TYPE_CHECKING:
 
 NAMED = 200
 """Pieces of work of one kind that are listed."""
+FIRST = 3
+"""Names that the line of the run key tells."""
 SWITCH = " (to go on all the same: --accept"
 """What a refusal says that can be accepted, on the command line."""
 QUESTIONS = {"approve": "may it run?", "answer": "wants an answer", "reconcile": "what became of it?"}
 KEYS = {
     "approve": "a approves  x denies  e edits its arguments  Enter: all",
     "answer": "i answers  x denies  Enter: all",
-    "reconcile": "Enter: retry, take this result, record a failure, abort, leave",
+    "reconcile": "Enter: retry, a result, a failure, abort, leave",
 }
+
+EDIT_KEYS = "e edits it again  x takes it back  w says why  Enter: all"
 
 
 class Row(NamedTuple):
-    """A line, and what it stands for: a need, a code that can be accepted, nothing."""
+    """A line, and what it stands for: a need, a code that can be accepted, the place of an edit, nothing."""
 
     line: Line
     need: Need | None = None
     code: str | None = None
+    edit: str | None = None
 
 
 def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> list[Row]:
@@ -51,6 +56,7 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
         found.append(_heading(counted(len(needs), "decision"), f"{len(deciding.owed())} owed"))
         for need in needs:
             found += _need(need, deciding, width)
+    found += _edits(deciding, width)
     found += _warnings(plan.warnings, deciding, width, sentence)
     found += _work("would run again", plan.runs_again, "changed")
     found += _work("would run", plan.runs, "accent")
@@ -95,6 +101,22 @@ def _need(need: Need, deciding: Deciding, width: int) -> Iterator[Row]:
     else:
         told = f"     {QUESTIONS[need.question]}  "
         yield Row(Line((Span(told, "waiting"), Span(KEYS[need.question], "dim"))), need=need)
+
+
+def _edits(deciding: Deciding, width: int) -> Iterator[Row]:
+    made = deciding.decisions
+    if not made.edits:
+        return
+    yield _heading(counted(len(made.edits), "edit"), "the run goes on with these as a run of its own")
+    for place, after in made.edits.items():
+        head = (Span(" ~ edited  ", "changed"), Span(place, "accent"))
+        yield Row(Line(head, Opens(place, after)), edit=place)
+        was = deciding.originals.get(place)
+        yield Row(Line((Span("     was  ", "dim"), Span(brief(was), "removed")), Opens(place, was)), edit=place)
+        yield Row(Line((Span("     now  ", "dim"), Span(brief(after), "added")), Opens(place, after)), edit=place)
+        why = made.why.get(place)
+        told = Span(f"     because: {why}", "done") if why else Span(f"     {EDIT_KEYS}", "dim")
+        yield Row(Line((told,), Opens(place, after)), edit=place)
 
 
 def _warnings(
@@ -145,15 +167,17 @@ def _words(text: str, width: int, style: str = "") -> list[Line]:
     return [Line((Span(f"     {flow[index]}", style),)) for index in range(min(len(flow), 6))] if text else []
 
 
-def purpose(deciding: Deciding, target: str) -> str:
+def purpose(deciding: Deciding) -> str:
     """What the run key is about to do, in one line."""
     plan = deciding.plan
     if plan is None:
         return ""
     if not (plan.runs or plan.runs_again or plan.needs or deciding.needs()) and not plan.refusals:
         return "the run is finished: its result is given again, and nothing runs"
-    first = [item.name for item in (*plan.runs_again, *plan.runs)]
-    names = ", ".join(dict.fromkeys(first))
+    first = list(dict.fromkeys(item.name for item in (*plan.runs_again, *plan.runs)))
+    more = f" and {len(first) - FIRST} more" if len(first) > FIRST else ""
+    names = ", ".join(first[:FIRST]) + more
     runs = f"runs {names}" if names else "carries out what was decided"
+    edits = f", with {counted(len(plan.edits), 'edit')}" if plan.edits else ""
     replays = f"; takes over {counted(plan.step, 'step')}" if plan.replays else ""
-    return f"{runs}, and goes on with {target}{replays}"
+    return f"{runs}, and goes on{edits}{replays}"

@@ -11,17 +11,19 @@ from inspector.resume.sentences import sentence
 from inspector.tui import planlines
 from inspector.tui.asking import Choice, TextPage, answer_of
 from inspector.tui.bars import Bar
-from inspector.tui.deciding import Deciding, pretty, read_json
+from inspector.tui.deciding import Deciding
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.page import Page
 from inspector.tui.planlines import Row
+from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable
 from inspector.tui.viewer import Viewer
 
 if TYPE_CHECKING:
     from textual import events
 
+    from inspector.model.values import Value
     from inspector.resume import Need
     from inspector.tui.driving import Finished, Planned, Resumption
     from inspector.tui.runresume import RunResume
@@ -42,6 +44,13 @@ OPTIONS = {
         ("leave", "leave it open"),
     ),
 }
+EDITED = (
+    ("edit", "e  edit it again here"),
+    ("editor", "E  edit it again in an editor"),
+    ("deny", "x  take the edit back"),
+    ("why", "w  write down why"),
+    ("open", "open what is there now"),
+)
 COMMON = (("why", "w  write down why"), ("undo", "take the decision back"), ("open", "open its arguments"))
 
 
@@ -71,8 +80,18 @@ class ResumePage(Page):
 
     def planned(self, planned: Planned) -> None:
         """A plan has come."""
+        first = self.deciding.planned is None and self.rows.cursor == 0
         self.deciding.take(planned)
         self._show()
+        if first:
+            self._to_first_owed()
+
+    def _to_first_owed(self) -> None:
+        owed = {need.call_id for need in self.deciding.owed()}
+        rows = [at for at, row in enumerate(self._rows) if row.need is not None and row.need.call_id in owed]
+        edits = [at for at, row in enumerate(self._rows) if row.edit is not None]
+        for at in (*rows, *edits)[:1]:
+            self.rows.move(at)
 
     def finished(self, finished: Finished) -> None:
         """The run did not begin."""
@@ -96,7 +115,7 @@ class ResumePage(Page):
         self._tell("header", plain(f" Resume {name} {where}   with {self.resumption.target}", "title"))
         hindrance = deciding.hindrance()
         if hindrance is None:
-            told = Line((Span(" r ", "key"), Span(planlines.purpose(deciding, self.resumption.target), "done")))
+            told = Line((Span(" r ", "key"), Span(planlines.purpose(deciding), "done")))
         else:
             told = plain(f" {hindrance}", "failed" if plan and plan.refusals else "waiting")
         self._tell("heading", told)
@@ -117,6 +136,9 @@ class ResumePage(Page):
         owed = self.deciding.owed()
         return at or (owed[0] if len(owed) == 1 else None)
 
+    def _edit_at_cursor(self) -> str | None:
+        return self._rows[self.rows.cursor].edit if self.rows.cursor < len(self._rows) else None
+
     def _changed(self) -> None:
         self._show()
         self.replan()
@@ -125,6 +147,8 @@ class ResumePage(Page):
         row = self._rows[index] if index < len(self._rows) else None
         if row is not None and row.need is not None:
             self._menu(row.need)
+        elif row is not None and row.edit is not None:
+            self._edit_menu(row.edit)
         elif row is not None and row.code is not None and self._acceptable(row.code):
             self.action_accept()
         elif line.opens is not None:
@@ -140,10 +164,42 @@ class ResumePage(Page):
         answers = (*OPTIONS[need.question], *COMMON)
         self.app.push_screen(Choice(f"What about {need.name} {need.call_id}?", told, answers), choose)
 
+    def _edit_menu(self, place: str) -> None:
+        def choose(line: Line | None) -> None:
+            how = answer_of(line)
+            if how is not None:
+                self.redo(how, place)
+
+        self.app.push_screen(Choice(f"What about {place}?", [], EDITED), choose)
+
+    def redo(self, how: str, place: str) -> None:
+        """Edit something once more, say why, or take the edit back."""
+        deciding, value = self.deciding, self.deciding.decisions.edits[place]
+        json = place.endswith(".arguments")
+
+        def done(new: Value) -> None:
+            deciding.change(place, value, new)
+            self._changed()
+
+        match how:
+            case "edit":
+                edit_here(self.app, f"Edit {place}", (), value, done, json=json)
+            case "editor":
+                self._trouble(edit_outside(self.app, value, done, json=json))
+            case "deny":
+                deciding.unchange(place)
+                self._changed()
+            case "why":
+                self._why(place, place)
+            case "open":
+                self.app.push_screen(Viewer(Opens(place, value)))
+
     def action_decide(self, how: str) -> None:
         """Decide about the call at the cursor."""
-        need = self.need
-        if need is None:
+        need, edit = self.need, self._edit_at_cursor()
+        if edit is not None and how in dict(EDITED):
+            self.redo(how, edit)
+        elif need is None:
             self.footer.tell("move to a decision first")
         elif how in dict((*OPTIONS[need.question], *COMMON)):
             self.decide(how, need)
@@ -165,16 +221,10 @@ class ResumePage(Page):
             case "failure":
                 told = ("The model is told that the call failed, with this text.",)
                 self._ask(title, told, "failure:", lambda text: deciding.decide(need, how, text))
-            case "edit":
-                text = pretty_line(deciding.arguments(call))
-                told = ("The call runs with these arguments, if they fit the tool. The old run keeps its own.",)
-                self._ask(title, told, "arguments:", lambda new: deciding.edit(call, read_json(new)), text, json=True)
-            case "editor":
-                self._edit(call)
+            case "edit" | "editor":
+                self._edit(title, call, outside=how == "editor")
             case "why":
-                told = ("It is written into the new run's journal, with your name.",)
-                before = deciding.decisions.why.get(call, "")
-                self._ask(title, told, "because:", lambda text: deciding.because(call, text), before)
+                self._why(title, call)
             case "open":
                 self.app.push_screen(Viewer(Opens(title, deciding.arguments(call))))
             case "undo":
@@ -201,19 +251,30 @@ class ResumePage(Page):
         check = _is_json if json else _anything
         self.app.push_screen(TextPage(title, [line for line in told if line], label, done, text=text, check=check))
 
-    def _edit(self, call: str) -> None:
-        from inspector.tui.editor import edited
+    def _why(self, title: str, subject: str) -> None:
+        told = ("It is written into the new run's journal, with your name.",)
+        before = self.deciding.decisions.why.get(subject, "")
+        self._ask(title, told, "because:", lambda text: self.deciding.because(subject, text), before)
 
-        text, trouble = edited(self.app, pretty(self.deciding.arguments(call)))
-        if text is None:
-            self.footer.tell(trouble or "", "failed")
-            return
-        try:
-            self.deciding.edit(call, read_json(text))
-        except ValueError as error:
-            self.footer.tell(str(error), "failed")
-            return
-        self._changed()
+    def _edit(self, title: str, call: str, *, outside: bool) -> None:
+        value = self.deciding.arguments(call)
+
+        def done(new: Value) -> None:
+            self.deciding.edit(call, new)
+            self._changed()
+
+        why = uneditable(value)
+        if why is not None:
+            self._trouble(why)
+        elif outside:
+            self._trouble(edit_outside(self.app, value, done, json=True))
+        else:
+            told = ("The call runs with these arguments, if they fit the tool. The old run keeps its own.",)
+            edit_here(self.app, title, told, value, done, label="arguments:", json=True)
+
+    def _trouble(self, text: str | None) -> None:
+        if text:
+            self.footer.tell(text, "failed")
 
     def _acceptable(self, code: str) -> bool:
         plan = self.deciding.plan
@@ -277,13 +338,6 @@ def _owner(planned: Planned) -> Line:
 
 def _told_owner(planned: Planned) -> str:
     return f"driven by {planned.owner}"
-
-
-def pretty_line(value: object) -> str:
-    """A value as it is edited in one line."""
-    from inspector.model.values import to_json
-
-    return to_json(value)
 
 
 def _anything(text: str) -> str | None:

@@ -15,6 +15,7 @@ from inspector.tui.runactions import RunActions
 
 if TYPE_CHECKING:
     from inspector.resume.plan import Decisions
+    from inspector.tui.deciding import Deciding
     from inspector.tui.desk import Desk
     from inspector.tui.driving import Planned, Resumption, Told
     from inspector.tui.resumescreen import ResumePage
@@ -25,6 +26,7 @@ class RunResume(RunActions):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("live")
     desk: Desk | None = None
+    _kept: tuple[int, Deciding] | None = None
     live: Live | None = None
     shows: Live | None = None
     """The run whose trace this screen shows, where it is driven here."""
@@ -67,17 +69,34 @@ class RunResume(RunActions):
         else:
             self.resume(max(self.session.cursor - 1, 0))
 
+    def hindrance(self) -> str | None:
+        """Why the run cannot be resumed from here, whatever its code is; None where it can."""
+        if self.means.read_only:
+            return "read-only: nothing is resumed"
+        if self.driven is not None:
+            return "this run is being driven: Ctrl-C stops it"
+        if self.desk is not None and self.desk.path == "-":
+            return "a run is resumed from its own file, and this one came through a pipe"
+        if self.session.driverless:
+            return "nothing here resumes such a run; `runinspect formats` lists what can be"
+        return None
+
+    def decided_at(self, step: int) -> Deciding:
+        """What was edited at a step, and decided with it; nothing yet where that was at another."""
+        from inspector.tui.deciding import Deciding
+
+        return self._kept[1] if self._kept is not None and self._kept[0] == step else Deciding()
+
+    def keep(self, step: int, deciding: Deciding) -> None:
+        """Remember what was edited at a step, also when its plan is left."""
+        self._kept = step, deciding
+
     def resume(self, step: int | None, rerun: str | None = None) -> None:
         """Show the plan of a resume after a step, or before the last step of the node `rerun`; with neither, after
         the last step."""
-        if self.means.read_only:
-            self.tell("read-only: nothing is resumed")
-        elif self.driven is not None:
-            self.tell("this run is being driven: Ctrl-C stops it")
-        elif self.desk is not None and self.desk.path == "-":
-            self.tell("a run is resumed from its own file, and this one came through a pipe")
-        elif self.session.driverless:
-            self.tell("nothing here resumes such a run; `runinspect formats` lists what can be")
+        why = self.hindrance()
+        if why is not None:
+            self.tell(why)
         elif self.code is None or self.code.target is None:
             self.ask_code(lambda: self.resume(step, rerun))
         else:
@@ -99,7 +118,8 @@ class RunResume(RunActions):
             target=self.code.target or "",
             breaks=self.means.breaks,
         )
-        self.app.push_screen(ResumePage(self, resumption))
+        at = self.session.last if step is None else step
+        self.app.push_screen(ResumePage(self, resumption, self.decided_at(at) if rerun is None else None))
 
     def start(self, resumption: Resumption, decisions: Decisions, expected: str | None) -> None:
         """Begin to drive."""

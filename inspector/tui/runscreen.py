@@ -1,13 +1,13 @@
 """The screen of a run: what the loader reports goes to the session, and from there to what is to be seen."""
 
+from inspector.tui.editing import RunEditing
 from inspector.tui.header import rate
 from inspector.tui.reports import Damaged, Exported, Failed, Fetched, Known, Report, Scanned, Searched, Stood
 from inspector.tui.rows import Rows
-from inspector.tui.runresume import RunResume
 from inspector.tui.timeline import Timeline, TitlesBar
 
 
-class RunScreen(RunResume):
+class RunScreen(RunEditing):
     """A run. It decides nothing: the session does."""
 
     def take(self, report: Report) -> None:

@@ -251,6 +251,16 @@ class Session:
 
         return self.facts is not None and resumable_here(self.facts.resume, names()).driver is None
 
+    def uneditable(self) -> str | None:
+        """Why nothing of the run can be edited for a resume, in words; None where it can."""
+        from inspector.resume import all_drivers
+
+        name = self.facts.resume.driver if self.facts is not None else None
+        driver = next((driver for driver in all_drivers() if driver.name == name), None)
+        if driver is None or driver.edits:
+            return None
+        return f"the driver {name} has the run go on from its own files: nothing of it can be edited"
+
     def heading(self) -> Heading | None:
         """The snapshot of the header; None before a run is open."""
         if self.facts is None:

@@ -65,6 +65,8 @@ class StatePane(Vertical):
         self._chosen = False
         self._toggled: set[Hashable] = set()
         self._cursors: dict[int, int] = {}
+        self.edits: Callable[[str], object] | None = None
+        """What edits the value in a place; None where nothing does."""
 
     def compose(self) -> ComposeResult:
         yield self._bar
@@ -106,6 +108,12 @@ class StatePane(Vertical):
         nodes = {node.id for node in known.nodes or ()} if known is not None else set()
         return opens.title if opens is not None and opens.title in nodes else None
 
+    def place_at_cursor(self) -> str | None:
+        """Where the value at the cursor can be edited; None where that is none."""
+        rows = self.rows
+        opens = rows.lines[rows.cursor].opens if rows.cursor < len(rows.lines) else None
+        return opens.place if opens is not None else None
+
     def open_beside(self, by: int) -> None:
         """Open the tab beside the open one."""
         self.open_tab((self.tab + by) % len(tabs()) + 1)
@@ -133,7 +141,7 @@ class StatePane(Vertical):
         if event.line.opens is not None:
             from inspector.tui.viewer import Viewer
 
-            self.app.push_screen(Viewer(event.line.opens))
+            self.app.push_screen(Viewer(event.line.opens, self.edits))
         else:
             self.fold()
 

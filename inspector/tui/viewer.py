@@ -3,7 +3,7 @@
 import json
 import os
 from asyncio import sleep
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -36,7 +36,8 @@ class Viewer(Page):
     PLACES: ClassVar[tuple[Where, ...]] = ("viewer", "app")
     BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
 
-    def __init__(self, opens: Opens) -> None:
+    def __init__(self, opens: Opens, edits: Callable[[str], object] | None = None) -> None:
+        self._place, self._edits = opens.place, edits
         self._value = masking.masked_value(as_value(opens.value))
         self._titled = opens.title
         self._views = views(self._value, opens.title, Rows.ascii)
@@ -73,7 +74,7 @@ class Viewer(Page):
         if isinstance(self._view, TreeView) and self._view.fold(index):
             self._lay()
         elif isinstance(self._view, TreeView) and line.opens is not None:
-            self.app.push_screen(Viewer(line.opens))
+            self.app.push_screen(Viewer(line.opens._replace(place=self._place), self._edits))
 
     def action_fold(self, opened: int) -> None:
         """Open what is at the cursor, or close it; what is closed already leads to what it is in."""
@@ -83,6 +84,17 @@ class Viewer(Page):
             self._lay()
         elif not opened:
             self.rows.move(self._view.above(self.rows.cursor))
+
+    def action_edit(self) -> None:
+        """Edit the value for a resume; what is open of it leaves."""
+        place, edits = self._place, self._edits
+        if place is None or edits is None:
+            self.footer.tell("only tokens, states, values, messages and calls of a run that can be resumed are edited")
+            return
+        for screen in [*self.app.screen_stack]:
+            if isinstance(screen, Viewer):
+                screen.leave()
+        self.app.call_later(edits, place)
 
     def action_unfold_all(self) -> None:
         """Open everything."""

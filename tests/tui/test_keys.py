@@ -12,8 +12,9 @@ from inspector.tui.app import Inspector
 from inspector.tui.bars import hints
 from inspector.tui.desk import Desk
 from inspector.tui.diffscreen import DiffPage
+from inspector.tui.keys import KEYS
 from inspector.tui.line import text_of
-from inspector.tui.pages import TITLES
+from inspector.tui.pages import TITLES, Palette, help_page
 from inspector.tui.resumescreen import ResumePage
 from inspector.tui.rows import Rows
 from inspector.tui.runscreen import RunScreen
@@ -90,3 +91,10 @@ def test_the_readme_names_keys_that_there_are() -> None:
 
 def test_the_desk_has_what_the_app_asks_of_it() -> None:
     assert all(hasattr(Desk, name) for name in ("help", "palette", "back", "take", "key_pressed"))
+
+
+def test_no_row_of_the_help_or_of_the_palette_is_cut_at_80_cells() -> None:
+    everywhere = help_page("live", "run", "rows", "state", "viewer", "diff", "resume", "runs", "prompt", "app")
+    rows = [text_of(line) for page in (everywhere, Palette(KEYS)) for line in page.rows.lines]
+    assert len(rows) > 2 * len(KEYS)
+    assert [row for row in rows if len(row) > 79] == []

@@ -304,6 +304,32 @@ async def test_a_run_that_no_driver_resumes_says_so_and_asks_for_no_code() -> No
         assert "nothing here resumes such a run" in texts(app)[-1]
 
 
+async def test_the_cursor_stands_on_the_first_decision_that_is_owed(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        first, second = page.deciding.owed()
+        assert page.need == first
+        on(page, second.call_id)
+        await press(pilot, "a")
+        await planned(app, pilot)
+        assert page.need == second, "a plan that is made again leaves the cursor where it is"
+        await press(pilot, "q", "r")
+        page = await planned(app, pilot)
+        assert page.need == first
+
+
+async def test_a_plan_that_is_made_again_is_waited_for_before_it_runs(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await approve_all(app, pilot)
+        assert page.deciding.hindrance() is None
+        page.deciding.because("c1", "later")
+        assert page.deciding.hindrance() == "the plan is being made again …"
+
+
 async def test_the_output_of_an_import_and_code_that_cannot_be_imported(tmp_path: Path) -> None:
     path, target = two(tmp_path)
     file = Path(target.rpartition(":")[0])

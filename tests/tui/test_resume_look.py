@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from inspector import resume as resuming
-from inspector.resume import Driver, Ended, Need, Plan, Planned, Refusal, warn
+from inspector.resume import Driver, Edit, Ended, Need, Plan, Planned, Refusal, warn
 from inspector.resume.steering import Steering
 from inspector.tui.app import Inspector
 from inspector.tui.capture import Output
@@ -88,6 +88,16 @@ def plan(monkeypatch: pytest.MonkeyPatch, made: Plan) -> None:
     monkeypatch.setattr(resuming, "all_drivers", lambda: [fake])
 
 
+EDITED = Plan(
+    resumable=True,
+    driver="fake",
+    step=2,
+    edits=(Edit(path="messages[0].text", before="before", after="Refund order B-02"),),
+    runs=(Planned(name="model", kind="model"),),
+    replays=(Planned(name="model", kind="model", step=1),),
+)
+
+
 @pytest.fixture
 def looks(snap_compare: Compare) -> Callable[..., bool]:
     """Whether the plan, after these keys, looks as it did."""
@@ -118,6 +128,25 @@ def test_a_decision_is_owed(looks: Compare, size: tuple[int, int]) -> None:
 @SIZES
 def test_ready_to_run(looks: Compare, size: tuple[int, int]) -> None:
     assert looks("down", "a", size=size)
+
+
+@SIZES
+def test_a_message_was_edited(snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(monkeypatch, EDITED)
+    app = Inspector(RUN, now=lambda: fakes.NOW, means=Means(app=AGENT))
+
+    async def before(pilot: Pilot[object]) -> None:
+        await settle(pilot)
+        screen = run_screen(app)
+        deciding = screen.decided_at(4)
+        deciding.change("messages[0].text", "Refund order A-17, the kettle was damaged on arrival", "Refund order B-02")
+        deciding.because("messages[0].text", "it was the teapot")
+        deciding.change("values.calls", 2, 0)
+        screen.keep(4, deciding)
+        await press(pilot, "r")
+        await planned(app, pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
 
 
 def test_denied_with_a_reason(looks: Compare) -> None:

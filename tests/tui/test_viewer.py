@@ -50,7 +50,7 @@ async def test_a_tree_folds_and_its_parts_open() -> None:
         assert rows.cursor == 0, "from a part to what it is in"
         await keys(pilot, "enter")
         assert row_texts(rows)[0].startswith("▸ order")
-        await keys(pilot, "e")
+        await keys(pilot, "a")
         assert len(row_texts(rows)) == 6
         await keys(pilot, "end", "enter")
         assert viewer(pilot).text == "x" * 500
@@ -158,7 +158,7 @@ async def test_hostile_texts_reach_no_markup_and_no_terminal() -> None:
 async def test_any_value_opens(value: Any) -> None:
     async with Opened(Opens("v", value)).run_test(size=(60, 12)) as pilot:
         await pilot.pause()
-        await keys(pilot, "down", "right", "left", "t", "w", "e", "slash", "x", "enter", "n", "N", "enter", "end")
+        await keys(pilot, "down", "right", "left", "t", "w", "a", "slash", "x", "enter", "n", "N", "enter", "end")
         assert isinstance(pilot.app, App)
 
 

@@ -16,7 +16,7 @@ from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
-from inspector.resume.plan import Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import Edit, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.resume.steering import Steering
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
@@ -69,6 +69,8 @@ def decide(job: Job, asked: Asked) -> Asked:
         asked.answer(call, value)
     for call, arguments in decisions.arguments.items():
         asked.edit(call, arguments)
+    for path, value in decisions.edits.items():
+        asked.change(path, value)
     for call, reconciliation in decisions.reconcile.items():
         asked.reconcile(call, reconciliation.how, reconciliation.value)
     if job.max_turns is not None:
@@ -84,7 +86,7 @@ def plan(job: Job) -> Plan:
     asked = _asked(job, saved)
     today = asyncio.run(_today(agent))
     diff = compare(Side(definition=job.source.definition(), state=None), Side(definition=today))
-    if asked.is_over(saved.run):
+    if asked.is_over(saved.run) and not job.decisions.edits:
         detail = "the run is finished: its answer is in the file"
         refusals = (Refusal(code="terminal", subject=job.path, detail=detail),) if saved.format == "rig" else ()
         return Plan(resumable=not refusals, driver=NAME, step=job.step, refusals=refusals, diff=diff)
@@ -105,6 +107,7 @@ def plan(job: Job) -> Plan:
             Need(call_id=owed.call_id, name=owed.name, question=owed.question, detail=owed.detail)
             for owed in found.owed
         ),
+        edits=tuple(Edit(path=change.path, before=change.before, after=change.after) for change in asked.edited),
         refusals=tuple(_refusal(item) for item in refused if item not in accepted),
         warnings=(
             *(Warned(code=item.code, subject=item.subject, detail=item.detail) for item in accepted),
@@ -167,13 +170,13 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     if isinstance(job.control, Steering):
         model = asked.setup.model
         job.control.models = (model if isinstance(model, str) else getattr(model, "name", "model"),)
-    if isinstance(job.source, Stored) and job.at_last:
+    if isinstance(job.source, Stored) and _stored.in_place(job):
         return _ended_as(_stored.resume(job, job.source, plan, decide, emit), emit)
     asked.observe(emit).control(job.control)
     if isinstance(job.source, Stored):
         asked.setup = told(asked.setup, job.source.stored)
     try:
-        # Behind a store, what goes on from an earlier step is a run of its own, with a trace.
+        # Behind a store, what goes on from an earlier step, or edited, is a run of its own, with a trace.
         apart = isinstance(job.source, Stored) and job.trace is None
         result = in_loop(asked.run(trace=default_trace(new_id()) if apart else job.trace, hear=job.hear), job.control)
     except ResumeRefused as error:

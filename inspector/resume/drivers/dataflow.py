@@ -19,10 +19,10 @@ from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
-from inspector.resume.plan import Decisions, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import Decisions, Edit, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, driven
 from inspector.runner.errors import ResumeRefused
-from inspector.runner.network import agents, restore
+from inspector.runner.network import agents, edits, restore
 from inspector.runner.network.durable import saved_network
 from inspector.runner.network.fit import ADDED, fitted, hooked
 from inspector.runner.network.offers import opened
@@ -68,12 +68,13 @@ def plan(job: Job) -> Plan:
     code = asyncio.run(_described(network, flat))
     diff = compare(Side(definition=saved.header.definition), Side(definition=code))
     base = Plan(resumable=True, driver=NAME, step=job.step, diff=diff)
-    if saved.status == "completed" and job.at_last:
+    if saved.status == "completed" and job.at_last and not job.decisions.edits:
         return base
     try:
         hooked(saved, code, job.decisions.accept)
         fit = fitted(saved, flat, code, network.values.beside(LargeValues(None, [saved.path])))
         run = fit.run
+        changed = edits.edited(run, job.decisions.edits)
         waits = asyncio.run(_waiting(run, _decided(job, saved)))
     except ResumeRefused as error:
         refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
@@ -90,6 +91,7 @@ def plan(job: Job) -> Plan:
     open_ids = {happened.id for happened in saved.open}
     return msgspec.structs.replace(
         base,
+        edits=tuple(Edit(path=change.path, before=change.before, after=change.after) for change in changed),
         refusals=(*held, *_refusals(findings, job.decisions)),
         replays=tuple(_replays(run)),
         runs=(
@@ -150,6 +152,7 @@ def _decided(job: Job, saved: SavedNetwork) -> Decided:
         deny=dict(decisions.deny),
         answer=dict(decisions.answer),
         edit=dict(decisions.arguments),
+        edits=dict(decisions.edits),
         reconcile={c: (d.how, d.value) for c, d in decisions.reconcile.items() if c not in firings},
         accept=set(decisions.accept),
         why=dict(decisions.why),
@@ -242,18 +245,18 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Wa
 def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     """Carry a plan out."""
     saved = _saved(job)
-    if saved.status == "completed" and job.at_last:
+    if saved.status == "completed" and job.at_last and not job.decisions.edits:
         return Ended(
             run=saved.header.id, status="completed", output=_output(saved), trace=job.path, replayed=saved.step
         )
-    if plan.needs and not (plan.runs or job.decisions.calls()):
+    if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits):
         # Nothing would run: it stays as it is, and no new run is made of it.
         words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
         reason = words[plan.needs[0].question]
         return Ended(run=saved.header.id, status="suspended", reason=reason, trace=job.path)
-    if isinstance(job.source, Stored) and job.at_last:
+    if isinstance(job.source, Stored) and _stored.in_place(job):
         return _resume_stored(job, job.source, plan, saved, emit)
-    # Behind a store, what goes on from an earlier step is a run of its own, with a trace.
+    # Behind a store, what goes on from an earlier step, or edited, is a run of its own, with a trace.
     lines = job.source.journal() if isinstance(job.source, Stored) else None
     asked = ResumingNetwork(_network(job.app), saved.path, None if job.at_last else job.step, lines=lines)
     asked.decided = _decided(job, saved)

@@ -108,6 +108,12 @@ class Deciding:
         self.decided.edit[call] = arguments
         return self
 
+    def change(self, place: str, value: Value) -> Self:
+        """Have the run go on with another value in a place of its state: `queues.a.out-->b.x[0]`,
+        `actors.b.state.FIELD`, `values.NAME`; those of a difference. Values are as they stand in the file."""
+        self.decided.edits[place] = value
+        return self
+
     def accept(self, *codes: str) -> Self:
         """Go on in spite of what has these codes."""
         self.decided.accept |= set(codes)

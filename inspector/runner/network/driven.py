@@ -19,6 +19,7 @@ from inspector.model.text import clean
 from inspector.model.values import Value
 from inspector.runner.claims import Claims, Holder, driven
 from inspector.runner.drive import Control, drive
+from inspector.runner.edits import Edited
 from inspector.runner.effects import Effect
 from inspector.runner.hookchain import Stopped
 from inspector.runner.network import agents
@@ -62,6 +63,8 @@ class Driven:
         self.claims = Claims()
         self.taken: Holder | None = None
         """From whom the run was taken over."""
+        self.edited: list[Edited] = []
+        """What was changed in the saved run."""
         self.taken_from: str | None = None
         """The same in words, of a run in a store."""
         self.recorder = NetworkRecorder(None, run, origin)
@@ -107,6 +110,8 @@ class Driven:
             taken = self.taken_from or (driven(self.taken) if self.taken is not None else None)
             if taken is not None:
                 self.recorder.decision("take over", taken, None, self.decided.take_over)
+            for change in self.edited:
+                self.recorder.decision("edit", change.path, change.told(), self.decided.why.get(change.path))
             left = await self._reconcile()
             ended = None
             with self.watch.run_span(link):

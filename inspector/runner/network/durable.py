@@ -33,8 +33,9 @@ class DurableNetwork(GoingOn):
     and its outputs are given again. Raises ResumeRefused, and nothing is changed, when it does not fit the network of
     today; with `.accept("owned")` the claim of somebody who holds it is taken over.
 
-    Before its last one, after a `step`, or before the last firing of the node `rerun`, it goes on as a run of its own,
-    with a trace: what the store holds stays as it is, whoever drives it, and `.result.run_id` is another."""
+    Before its last one, after a `step`, or before the last firing of the node `rerun`, or with values that were
+    changed, it goes on as a run of its own, with a trace: what the store holds stays as it is, whoever drives it, and
+    `.result.run_id` is another."""
 
     def __init__(
         self, network: Network, store: RunStore, key: str, step: int | None = None, rerun: str | None = None
@@ -56,7 +57,8 @@ class DurableNetwork(GoingOn):
     async def run(self, *, trace: str | None = None) -> Outcome[NetworkResult]:
         """Go on to the end, a failure, or a stop. `trace` is a new file for the journal of a run of its own; in the
         platform's data folder without it."""
-        if self.rerun is not None or (self.step is not None and self.step != self.store.read(self.key).steps):
+        earlier = self.step is not None and self.step != self.store.read(self.key).steps
+        if self.rerun is not None or earlier or self.decided.edits:
             return await self._apart(trace)
         if trace is not None:
             raise UsageError(self.key, "a durable run has its journal in the store, and no other one")

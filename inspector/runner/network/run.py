@@ -18,7 +18,7 @@ from inspector.runner import signals
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
 from inspector.runner.leg import Telemetry
-from inspector.runner.network import agents, restore, tail
+from inspector.runner.network import agents, edits, restore, tail
 from inspector.runner.network.bodies import checked
 from inspector.runner.network.driven import Driven, Observe
 from inspector.runner.network.fit import fitted, hooked
@@ -231,6 +231,7 @@ class ResumingNetwork(GoingOn):
         taken = claims.holder(saved.header.id) if self.decided.take_over is not None else None
         claim = claims.take(saved.header.id, over=taken)
         try:
+            edited = edits.edited(run, self.decided.edits)
             run_id = self._options.get("id") or new_id()
             if run_id == saved.header.id:
                 raise UsageError(run_id, "is the id of the run that is resumed; the new run needs one of its own")
@@ -239,8 +240,12 @@ class ResumingNetwork(GoingOn):
             watch = self.network.watch(run_id)
             watch.take_over(saved.scratch, saved.machine.get("telemetry") or {})
             control, observe = self._options.get("control"), self._options.get("observe")
-            driven = Driven(run, run_id, saved.origin, workers, control, observe, watch)
+            # What was edited makes other firings: the keys of the old run's must not make one of the new run's a
+            # repetition, but where one is still to be settled.
+            origin = run_id if edited and not saved.open else saved.origin
+            driven = Driven(run, run_id, origin, workers, control, observe, watch)
             driven.decided, driven.taken, driven.claims = self.decided, taken, claims
+            driven.edited = edited
             driven.control.fence(lambda: claims.holds(claim))
             driven.open = {happened.id: self._reconciled.get(happened.id) for happened in saved.open}
             result = await driven.go(

@@ -143,7 +143,7 @@ def _full(look: _Look, at: int, message: Message) -> list[Row]:
         bodies += [(Span(text), opens) for text in texts]
     if hidden:
         bodies.append((Span(f"… {counted(hidden, 'more character')}", "dim"), opens))
-    bodies += [(_call_span(call), _call(at, call)) for call in message.calls or ()]
+    bodies += [(_call_span(call), _call(at, number, call)) for number, call in enumerate(message.calls or ())]
     if not bodies:
         bodies.append((Span("(no text)", "dim"), opens))
     rest = Span(" " * (NUMBER + ROLE + 2))
@@ -159,8 +159,9 @@ def _call_span(call: Call) -> Span:
     return Span(f"→ {label}  {brief(call.arguments)}", "accent")
 
 
-def _call(at: int, call: Call) -> Opens:
-    return Opens(f"message {at + 1}, call {call.name}", shallow(call, always=("arguments",)))
+def _call(at: int, number: int, call: Call) -> Opens:
+    place = f"messages[{at}].calls[{number}].arguments"
+    return Opens(f"message {at + 1}, call {call.name}", shallow(call, always=("arguments",)), place)
 
 
 def _opens(at: int, message: Message) -> Opens:
@@ -169,4 +170,4 @@ def _opens(at: int, message: Message) -> Opens:
         value = shallow(message)
         if message.calls:
             value["calls"] = [shallow(call, always=("arguments",)) for call in message.calls]
-    return Opens(f"message {at + 1}, {message.role}", value)
+    return Opens(f"message {at + 1}, {message.role}", value, f"messages[{at}].text" if message.text else None)

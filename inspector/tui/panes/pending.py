@@ -96,7 +96,13 @@ def _heading(kind: PendingKind, entries: Sequence[Pending]) -> Line:
 
 def _entry(at: int, entry: Pending, *, width: int, id_width: int, name_width: int) -> list[Line]:
     sign = PENDING_SIGNS[entry.status]
-    whole = Opens(" ".join(filter(None, (entry.name, entry.call_id))), shallow(entry, always=("arguments",)))
+    call = (entry.internal_call_id or entry.call_id) if entry.kind == "tool" else None
+    place = f"pending.{call}" if call else None
+    whole = Opens(
+        " ".join(filter(None, (entry.name, entry.call_id))),
+        shallow(entry, always=("arguments",)),
+        place and f"{place}.arguments",
+    )
     spans = [Span(f" {PENDING[entry.status]} {fit(sign.text, STATUS_WIDTH)}", sign.style)]
     if id_width:
         spans.append(Span(fit(entry.call_id or "", id_width) + "  ", "dim"))
@@ -131,6 +137,7 @@ def _detail(name: str, text: str, entry: Pending, whole: Opens) -> Line:
     if name == "status":
         return Line((indent, Span(text, PENDING_SIGNS[entry.status].style)), whole)
     if name == "result":
-        opens = Opens(f"result of {whole.title}", entry.result)
+        place = whole.place and whole.place.removesuffix("arguments") + "result"
+        opens = Opens(f"result of {whole.title}", entry.result, place)
         return Line((indent, Span("→ ", "done"), Span(brief(entry.result))), opens)
     return Line((indent, Span(text, "dim")), whole)

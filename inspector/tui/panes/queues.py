@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence, Set
 from functools import partial
 from typing import NamedTuple
 
+from inspector.model.places import queue_name
 from inspector.model.run import Queue
 from inspector.model.values import Value
 from inspector.tui.line import Line, Opens, Span, plain
@@ -95,12 +96,14 @@ def _queue(row: QueueRow, fold: QueueFold, toggled: bool, head: "partial[Line]")
     if not opened:
         return parts
     title = name(row.queue)
-    parts.append(Each(moved.taken, partial(_token, first=None, new=len(moved.taken), sign="- ", title=title)))
+    place = queue_name(row.queue) + (f" #{row.number + 1}" if row.number else "")
+    taken = partial(_token, first=None, new=len(moved.taken), sign="- ", title=title, place=place)
+    parts.append(Each(moved.taken, taken))
     if moved.unseen:
         parts.append(Fixed([plain(f"-       {counted(moved.unseen, 'token')} taken, not recorded", "removed")]))
     if not row.gone and row.queue.contents in UNKNOWN and row.queue.size != 0:
         parts.append(Fixed([plain(f"        {UNKNOWN[row.queue.contents]}", "dim")]))
-    build = partial(_token, first=first, new=len(tokens) - moved.put, sign="+ ", title=title)
+    build = partial(_token, first=first, new=len(tokens) - moved.put, sign="+ ", title=title, place=place)
     if not short:
         return [*parts, Each(tokens, build)]
     hidden = len(tokens) - 2 * ENDS
@@ -134,7 +137,7 @@ def bar_of(size: int, largest: int, cells: int) -> str:
     return ("█" * full + (EIGHTHS[rest] if rest else "")).ljust(cells)
 
 
-def _token(at: int, token: Value, *, first: int | None, new: int, sign: str, title: str) -> Line:
+def _token(at: int, token: Value, *, first: int | None, new: int, sign: str, title: str, place: str) -> Line:
     """A token's line; those from number `new` on are marked as put, and all are as taken without `first`."""
     gone = first is None
     marked = gone or at >= new
@@ -146,4 +149,4 @@ def _token(at: int, token: Value, *, first: int | None, new: int, sign: str, tit
         Span(f"{number:>6}  ", "dim"),
         Span(brief(token), style),
     )
-    return Line(spans, Opens(where, token))
+    return Line(spans, Opens(where, token, None if gone else f"queues.{place}[{at}]"))

@@ -6,7 +6,7 @@ is open, not what is there.
 """
 
 from bisect import bisect_right
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -66,7 +66,7 @@ class Tree:
     """The rows of a value that is a list, tuple or dict, without a row for itself.
 
     `toggled` holds the `Fold`s that are not as they are at first. `before` is the value before the step,
-    MISSING where changes are not to be marked.
+    MISSING where changes are not to be marked. `place` says where what stands at a path can be edited.
     """
 
     def __init__(
@@ -78,8 +78,9 @@ class Tree:
         before: Any = MISSING,
         width: int = 80,
         title: str = "",
+        place: Callable[[Path], str | None] = lambda path: None,
     ) -> None:
-        self.name, self._width, self._title = name, width, title
+        self.name, self._width, self._title, self._place = name, width, title, place
         self._marks = before is not MISSING
         self._stretches = self._flatten(Branch(None, 0, "", value, before, 0), _Toggled.of(name, toggled))
         self._ends = list(accumulate(stretch.stop - stretch.start for stretch in self._stretches))
@@ -141,7 +142,8 @@ class Tree:
             spans.insert(0, Span(f"{mark or ' '} ", _STYLES[mark]))
         spans.append(Span(": ", "dim"))
         spans += _content(shown, opened, _STYLES[mark], child.name)
-        line = Line(tuple(spans), Opens(self._title + spell(path), shown))
+        place = None if isinstance(child.value, Missing) else self._place(path)
+        line = Line(tuple(spans), Opens(self._title + spell(path), shown, place))
         return Row(line, Fold(self.name, path) if folds else None)
 
     def _indent(self, depth: int) -> str:

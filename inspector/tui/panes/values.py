@@ -7,7 +7,7 @@ from typing import Any
 from inspector.model.run import Actor, State
 from inspector.model.values import Value
 from inspector.tui.line import plain
-from inspector.tui.panes.branch import MISSING
+from inspector.tui.panes.branch import MISSING, Path
 from inspector.tui.panes.cells import counted
 from inspector.tui.panes.parts import Fixed, Part, Stack, note
 from inspector.tui.panes.tree import Tree
@@ -30,12 +30,19 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
     if state.values is not None:
         parts.append(Fixed([plain(counted(len(state.values), "value"), "heading")]))
         old = MISSING if before is None or before.values is None else before.values
-        parts.append(Tree("values", state.values, toggled, before=old, width=width))
+        parts.append(
+            Tree("values", state.values, toggled, before=old, width=width, place=lambda path: f"values.{path[0]}")
+        )
     if state.actors is not None:
         parts.append(Fixed([plain(counted(len(state.actors), "actor"), "heading")]))
         was = MISSING if before is None or before.actors is None else actors(before)
-        parts.append(Tree("actors", actors(state), toggled, before=was, width=width))
+        parts.append(Tree("actors", actors(state), toggled, before=was, width=width, place=_field))
     return Stack(parts)
+
+
+def _field(path: Path) -> str | None:
+    """The field of an actor's state that a path leads to or into."""
+    return f"actors.{path[0]}.state.{path[2]}" if len(path) > 2 and path[1] == "state" else None
 
 
 def actors(state: State) -> dict[str, Value]:

@@ -45,4 +45,5 @@ DRIVER = Driver(
     resume=resume,
     takes=lambda value: hasattr(value, "_wfpy_workflow"),
     today=today,
+    edits=False,
 )

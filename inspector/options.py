@@ -1,0 +1,55 @@
+"""The options of the commands, each with what it is for."""
+
+from typing import Annotated
+
+import typer
+
+Path = Annotated[str, typer.Argument(metavar="PATH", help="A file, a run folder, a folder of runs, a store, or -.")]
+RunId = Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run, where the path holds several.")]
+StepNo = Annotated[int | None, typer.Option("--step", metavar="N", help="The step to look at (default: the last).")]
+Rerun = Annotated[
+    str | None, typer.Option("--rerun", metavar="NODE", help="From the step before the last one of this node.")
+]
+Steps = Annotated[str | None, typer.Option("--steps", metavar="A:B", help="Only the steps A to B, both included.")]
+Format = Annotated[str | None, typer.Option("--format", metavar="NAME", help="Read as this format (see formats).")]
+Json = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
+App = Annotated[
+    str, typer.Option("--app", metavar="TARGET", help="Today's code: module:attribute or file.py:attribute.")
+]
+Trace = Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Where the new run's trace goes.")]
+StoreUrl = Annotated[
+    str | None, typer.Option("--store", metavar="URL", help="A store of durable runs: a file, or sqlite:///FILE.")
+]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Only look: resume, import and reveal nothing.")]
+Calls = list[str] | None
+Approve = Annotated[Calls, typer.Option("--approve", metavar="CALL", help="Let a waiting call run.")]
+Deny = Annotated[Calls, typer.Option("--deny", metavar="CALL[=REASON]", help="Refuse a waiting call.")]
+Answer = Annotated[Calls, typer.Option("--answer", metavar="CALL=JSON", help="Answer a question.")]
+Reconcile = Annotated[
+    Calls,
+    typer.Option(
+        "--reconcile",
+        metavar="CALL=WHAT",
+        help="What becomes of a call that may have happened: retry, result:JSON, failure:TEXT, abort or leave.",
+    ),
+]
+Arguments = Annotated[Calls, typer.Option("--arguments", metavar="CALL=JSON", help="Run a call with these arguments.")]
+Accept = Annotated[Calls, typer.Option("--accept", metavar="WARNING", help="Go on in spite of a warning.")]
+Why = Annotated[
+    Calls, typer.Option("--why", metavar="CALL=REASON", help="Why a call was decided about, or edited, so.")
+]
+TakeOver = Annotated[
+    str | None, typer.Option("--take-over", metavar="REASON", help="Take the run from whoever drives it.")
+]
+PlanToken = Annotated[str | None, typer.Option("--plan", metavar="TOKEN", help="Only if the plan is still this.")]
+MaxTurns = Annotated[int | None, typer.Option("--max-turns", metavar="N", help="Another limit of turns.")]
+Edits = Annotated[
+    Calls,
+    typer.Option(
+        "--edit",
+        metavar="PATH=JSON",
+        help="Go on as a run of its own with another value there: queues.QUEUE[N], actors.ACTOR.state.FIELD, "
+        "values.NAME, messages[N].text, messages[N].calls[N].arguments, pending.CALL.result (N from 0).",
+    ),
+]
+TokenBudget = Annotated[int | None, typer.Option("--token-budget", metavar="N", help="And of tokens.")]

@@ -1,0 +1,85 @@
+"""Editing what the state of a step holds, to go on from there with that: tokens, fields, values, messages, calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.model.places import read_place, value_at
+from inspector.tui import valueedit
+from inspector.tui.runresume import RunResume
+
+if TYPE_CHECKING:
+    from inspector.model.run import State
+    from inspector.model.values import Value
+
+TOLD = (
+    "The run goes on from after this step with this in its place, as a run of its own, if it fits. The old run keeps "
+    "its own. It is written into the new run's journal, with your name."
+)
+
+
+class RunEditing(RunResume):
+    """The actions."""
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.pane.edits = self.edit
+
+    def action_edit(self) -> None:
+        self.edit(self._place())
+
+    def action_edit_outside(self) -> None:
+        self.edit(self._place(), outside=True)
+
+    def _place(self) -> str | None:
+        return None if self.timeline.has_focus else self.pane.place_at_cursor()
+
+    def edit(self, place: str | None, *, outside: bool = False) -> None:
+        """Edit the value in a place of the state that is shown; then the plan is shown."""
+        snapshot = self.session.state()
+        state = snapshot.state if snapshot is not None else None
+        if place is None or state is None:
+            self.tell("Tab goes to the state: move to a token, a field, a value, a message or a call there")
+            return
+        why = self.hindrance() or self.session.uneditable()
+        if why is not None:
+            self.tell(why)
+            return
+        step = self.session.cursor
+        deciding = self.decided_at(step)
+        try:
+            value = deciding.decisions.edits.get(place, value_at(state, place))
+        except (LookupError, TypeError):
+            self.tell("there is nothing in it that can be edited")
+            return
+        if (why := valueedit.uneditable(value)) is not None:
+            self.tell(why)
+            return
+
+        def done(new: Value) -> None:
+            call = _call(state, place)
+            if call is not None:
+                deciding.edit(call, new)
+            else:
+                deciding.change(place, value, new)
+            self.keep(step, deciding)
+            self.resume(step)
+
+        json = place.endswith(".arguments")
+        if outside:
+            trouble = valueedit.edit_outside(self.app, value, done, json=json)
+            if trouble:
+                self.tell(trouble, "failed")
+        else:
+            valueedit.edit_here(self.app, f"Edit {place} after step {step}", (TOLD,), value, done, json=json)
+
+
+def _call(state: State, path: str) -> str | None:
+    """The call whose arguments are meant: they are decided about with the call."""
+    place = read_place(path)
+    if place is None or place.part != "pending" or place.field != "arguments":
+        return None
+    for call in state.pending or ():
+        if place.name in (call.internal_call_id, call.call_id):
+            return call.call_id or call.internal_call_id
+    return None

@@ -1,0 +1,94 @@
+"""Editing a value: in place as JSON on one line, or in the user's own editor."""
+
+from __future__ import annotations
+
+import json as jsons
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from inspector.model.large import referred
+from inspector.model.values import Value, decimal, integer, to_json
+from inspector.tui import masking
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+HIDDEN = "it holds what looks like a credential: V shows it, and then it can be edited"
+LARGE = "it is kept in a file of its own, too large to be edited here: `runinspect resume --edit` takes a new one"
+
+
+def read_json(text: str) -> Value:
+    """A value as it is typed: JSON, or else the text itself where it cannot be meant as JSON. Numbers stay as they are
+    written. Raises ValueError."""
+    try:
+        return jsons.loads(text, parse_int=integer, parse_float=decimal)
+    except (ValueError, RecursionError) as error:
+        if text.strip()[:1] in ('"', "{", "[") or not text.strip():
+            raise ValueError(f"this is no JSON: {error}") from None
+        return text
+
+
+def read_text(text: str) -> Value:
+    """A text as it is typed: in quotes as JSON has it, or as it is. Raises ValueError."""
+    return str(read_json(text)) if text[:1] == '"' else text
+
+
+def pretty(value: Value) -> str:
+    """A value as it is edited in an editor."""
+    return value if isinstance(value, str) else jsons.dumps(jsons.loads(to_json(value)), indent=2, ensure_ascii=False)
+
+
+def uneditable(value: Value) -> str | None:
+    """Why a value is not to be edited on the screen, in words; None where it may be."""
+    if masking.masked_value(value) != value:
+        return HIDDEN
+    return LARGE if referred(value) is not None else None
+
+
+def edit_here(
+    app: App[Any],
+    title: str,
+    told: Sequence[str],
+    value: Value,
+    done: Callable[[Value], object],
+    *,
+    label: str = "value:",
+    json: bool = False,
+) -> None:
+    """Ask for a value in the place of another. What is in the place of a text is one, unless it may be any `json`."""
+    from inspector.tui.asking import TextPage
+
+    read = read_text if isinstance(value, str) and not json else read_json
+
+    def wrong(text: str) -> str | None:
+        try:
+            read(text)
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def take(text: str) -> None:
+        done(read(text))
+
+    app.push_screen(TextPage(title, told, label, take, text=to_json(value), check=wrong))
+
+
+def edit_outside(app: App[Any], value: Value, done: Callable[[Value], object], *, json: bool = False) -> str | None:
+    """The same in $EDITOR. What went wrong, or None."""
+    from inspector.tui.editor import edited
+
+    before = pretty(value)
+    is_text = isinstance(value, str) and not json
+    text, trouble = edited(app, before, ".txt" if is_text else ".json")
+    if text is None:
+        return trouble
+    if is_text:
+        # Editors end what they write with a line's end.
+        done(text if before.endswith("\n") else text.removesuffix("\n"))
+        return None
+    try:
+        new = read_json(text)
+    except ValueError as error:
+        return str(error)
+    done(new)
+    return None
