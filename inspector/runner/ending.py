@@ -49,7 +49,7 @@ async def settle(leg: Leg, effect: Effect | None) -> Ending:
 async def failed(leg: Leg, error: BaseException) -> Ending:
     """The ending of a run that failed."""
     leg.close("over")
-    kind = error.kind if isinstance(error, RunFailed | ModelError) else None
+    kind = error.kind if isinstance(error, RunFailed | ModelError | Stopped) else None
     status: RunStatus = "failed"
     if isinstance(error, ModelError):
         reason = "model"

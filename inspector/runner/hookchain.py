@@ -29,6 +29,8 @@ from inspector.runner.hooks import (
 class Stopped(Exception):
     """A hook ended the run."""
 
+    kind = "hook"
+
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason

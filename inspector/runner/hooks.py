@@ -3,7 +3,8 @@
 A hook is an object of a subclass of `Hook` with a method for each event that it hears; a method is sync or
 async, and returns an action made by its event (`event.proceed()`, `event.skip("...")`) or None, which means
 to proceed. EVENTS says which actions an event takes; `hookchain` says how those of several hooks combine. A
-hook that raises stops the run, by name.
+hook that raises stops the run, by name; on `ambiguous` it fails it, so that the run can still go on with somebody's
+word.
 """
 
 import inspect

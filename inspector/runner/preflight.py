@@ -242,6 +242,9 @@ def _again(slot: Slot, word: Word, tool: AnyTool | None, found: Preflight) -> bo
         if word.reconciled == "retry":
             found.again.append(Work(name, "tools", call_id, "it may have happened before"))
         return word.reconciled == "retry"
+    if found.consults:
+        found.again.append(Work(name, "tools", call_id, "it may have happened; a hook is asked"))
+        return True
     repeated = found.ambiguity.tool == "retry_idempotent_only"
     if tool is not None and tool.spec.idempotency == "supported" and repeated:
         found.again.append(Work(name, "tools", call_id, "the tool says that this is without harm"))

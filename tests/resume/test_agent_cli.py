@@ -325,6 +325,57 @@ def test_killed_in_a_call(shell: Shell) -> None:
     assert (code, lines[-1]["output"], (shell.folder / "begun").read_text()) == (0, "done", "xx")
 
 
+HEARING = """
+import os, signal
+from inspector import Agent, Call, Hook, ScriptedModel, tool
+
+@tool
+def look() -> str:
+    if not os.path.exists("calm"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "5"
+
+class Knows(Hook):
+    def on_ambiguous(self, event):
+        answer = os.environ["ANSWER"]
+        if answer == "raise":
+            raise ValueError("no idea")
+        return event.result("4") if answer == "result" else getattr(event, answer)()
+
+agent = Agent("shop", ScriptedModel([Call("look")], "done"), tools=[look], hooks=[Knows()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "status", "reason"),
+    [
+        ("result", 0, "completed", None),
+        ("retry", 0, "completed", None),
+        ("leave", 4, "suspended", "reconciliation"),
+        ("proceed", 4, "suspended", "reconciliation"),
+        ("abort", 1, "cancelled", "cancelled"),
+        ("raise", 1, "failed", "hook"),
+    ],
+)
+def test_a_hook_is_asked_about_what_may_have_happened(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, status: str, reason: str | None
+) -> None:
+    monkeypatch.setenv("ANSWER", answer)
+    shell.write(HEARING)
+    arguments = [sys.executable, "-m", "inspector", "run", "app.py:agent", "--input", '"go"', "--trace", "a.jsonl"]
+    subprocess.run(arguments, cwd=shell.folder, env=shell.env, capture_output=True, check=False)
+    (shell.folder / "calm").touch()
+    found, (plan,), _ = shell("check", "a.jsonl", "--app", "app.py:agent", "--json")
+    assert (found, plan["needs"]) == (0, [])
+    assert [item["note"] for item in plan["runs_again"]] == ["it may have happened; a hook is asked"]
+    found, lines, _ = shell.resume("--trace", "b.jsonl")
+    assert (found, lines[-1]["status"], lines[-1]["reason"]) == (code, status, reason)
+    assert ("suspended" in [line["event"] for line in lines]) == (status == "suspended")
+    if code == 4 or answer == "raise":
+        found, lines, _ = shell.resume("--reconcile", "c1=retry", trace="b.jsonl")
+        assert (found, lines[-1]["output"]) == (0, "done")
+
+
 def test_interrupted_twice_gives_up_what_is_under_way(shell: Shell) -> None:
     process = begun(shell)
     process.send_signal(signal.SIGINT)

@@ -212,7 +212,7 @@ def _ended_as(stored: "_stored.Ended", emit: Emit) -> Ended:
 
 
 def _ended(result: RunResult, emit: Emit) -> Ended:
-    if result.pending:
+    if result.status in ("suspended", "interrupted") and result.pending:
         pending: list[Value] = [msgspec.structs.asdict(call) for call in result.pending]
         emit({"event": "suspended", "reason": result.reason, "pending": pending})
     if result.error is not None:
