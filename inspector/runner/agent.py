@@ -1,5 +1,6 @@
 """The agent as its users write it, and the two ways to drive it: a prompt, or a run that goes on."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -168,9 +169,12 @@ class Agent:
         return frozen(found, {name: value for name, value in settings.items() if value is not None}, self._credentials)
 
     async def open(self) -> None:
-        """Connect what must be connected (MCP servers) for as long as the agent is used."""
-        for source in self.setup.registry.sources:
-            await source.open()
+        """Connect what must be connected (MCP servers) for as long as the agent is used. When one fails, none stays."""
+        async with contextlib.AsyncExitStack() as opened:
+            for source in self.setup.registry.sources:
+                await source.open()
+                opened.push_async_callback(source.close)
+            opened.pop_all()
 
     async def close(self) -> None:
         """Give back what `open` took."""

@@ -1,7 +1,8 @@
 """Tools of an MCP server, through the `mcp` SDK (the extra `mcp`).
 
 A server is started (stdio) or reached (streamable HTTP) when a run begins, and asked for its tools again
-whenever it says that they changed; one that is gone has no tools. What it says of itself (`idempotentHint`
+whenever it says that they changed. One that is lost is started or reached anew before its tools are needed again, and
+has none while that fails; a call that it was lost in may have happened. What it says of itself (`idempotentHint`
 and the like) counts only when it is trusted, since a call that may have happened would be repeated on its
 word.
 """
@@ -21,6 +22,9 @@ from inspector.runner.tools import AnyTool, Approval, Came, Idempotency, ToolCon
 INSTALL = "needs the extra `mcp`: pip install 'runinspect[mcp]'"
 CONNECT = 30.0
 """Seconds to wait for a server to answer at all."""
+
+CONNECTION_CLOSED, REQUEST_TIMEOUT = -32000, -32001
+"""The codes of the SDK for an answer that did not come."""
 
 
 class MCPServer:
@@ -55,6 +59,8 @@ class MCPServer:
         self._client: Any = None
         self._serving: asyncio.Task[None] | None = None
         self._closing: asyncio.Event | None = None
+        self._reaching: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[list[AnyTool]] | None = None
         self._users = 0
         self._stale = True
         self._known: list[AnyTool] = []
@@ -62,24 +68,49 @@ class MCPServer:
     async def open(self) -> None:
         """Connect. Raises RequestError when the server cannot be reached, UsageError without the extra."""
         self._users += 1
-        if self._serving is not None and not self._serving.done():
-            return
+        if self._client is None:
+            try:
+                await self._reach()
+            except BaseException:
+                self._users = 0
+                raise
+
+    async def _reach(self) -> None:
+        """Connect, once for all who wait for it."""
+        if self._reaching is None:
+            self._reaching = asyncio.create_task(self._connect())
+        await asyncio.shield(self._reaching)
+
+    async def _connect(self) -> None:
+        try:
+            await self._disconnect()
+            await self._begin()
+        finally:
+            self._reaching = None
+
+    async def _begin(self) -> None:
         self._closing, ready = asyncio.Event(), asyncio.get_running_loop().create_future()
         self._serving = asyncio.create_task(self._serve(self._closing, ready))
         try:
             await asyncio.wait_for(asyncio.shield(ready), CONNECT)
         except (UsageError, RequestError):
-            self._users = 0
             raise
         except Exception as error:
-            await self.close(force=True)
-            reason = "did not answer" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
+            await self._disconnect()
+            cause: BaseException = error
+            while isinstance(cause, BaseExceptionGroup):
+                cause = cause.exceptions[0]
+            reason = "did not answer" if isinstance(cause, TimeoutError) else f"{type(cause).__name__}: {cause}"
             raise RequestError(self.name, f"the MCP server cannot be reached: {reason}") from error
 
-    async def close(self, *, force: bool = False) -> None:
+    async def close(self) -> None:
         """Disconnect, when nobody uses it any more."""
-        self._users = 0 if force else max(self._users - 1, 0)
-        if self._users or self._serving is None:
+        self._users = max(self._users - 1, 0)
+        if not self._users:
+            await self._disconnect()
+
+    async def _disconnect(self) -> None:
+        if self._serving is None:
             return
         assert self._closing is not None
         self._closing.set()
@@ -102,7 +133,8 @@ class MCPServer:
             if not ready.done():
                 ready.set_exception(error)
         finally:
-            self._client, self._known = None, []
+            if closing is self._closing:  # not when there is a later connection
+                self._client, self._known = None, []
 
     def _connected(self) -> Any:
         try:
@@ -133,16 +165,37 @@ class MCPServer:
 
     async def all_tools(self) -> Sequence[AnyTool]:
         """The same: everything that it offers can be dispatched."""
-        client = self._client
-        if client is None:
-            return []
-        if self._stale:
-            self._stale = False  # before asking: a change that comes meanwhile is not lost
-            try:
-                self._known = [self._tool(item) for item in await self._listed(client)]
-            except Exception:
-                self._stale, self._known = True, []
-        return self._known
+        if self._reading is None:
+            if self._client is not None and not self._stale:
+                return self._known
+            self._reading = asyncio.create_task(self._read())  # one for all who ask meanwhile
+        return await asyncio.shield(self._reading)
+
+    async def _read(self) -> list[AnyTool]:
+        """What it offers, from a connection made anew where that was lost."""
+        try:
+            for _ in range(2):
+                if self._client is None and self._users:
+                    await self._reach()
+                client = self._client
+                if client is None:
+                    break
+                self._stale = False  # before asking: a change that comes meanwhile is not lost
+                try:
+                    self._known = [self._tool(item) for item in await self._listed(client)]
+                except Exception:
+                    self._lose(client)
+                else:
+                    return self._known
+        except (UsageError, RequestError):
+            pass
+        finally:
+            self._reading = None
+        return []
+
+    def _lose(self, client: Any) -> None:
+        if self._client is client:
+            self._client, self._known = None, []
 
     async def _listed(self, client: Any) -> list[Any]:
         found: list[Any] = []
@@ -165,7 +218,16 @@ class MCPServer:
         client = self._client
         if client is None:
             raise ToolError(f"the MCP server {self.name} is gone", "network")
-        result = await client.call_tool(name, arguments, read_timeout_seconds=self.timeout)
+        try:
+            result = await client.call_tool(name, arguments, read_timeout_seconds=self.timeout)
+        except Exception as error:
+            if (code := getattr(error, "code", None)) == REQUEST_TIMEOUT:
+                raise TimeoutError from error
+            if code not in (None, CONNECTION_CLOSED):
+                # It answered, so it did not do what it was asked.
+                raise ToolError(f"{type(error).__name__}: {error}", "provider") from error
+            self._lose(client)
+            raise ConnectionError(f"the MCP server {self.name} was lost, and the call may have happened") from error
         parts = tuple(_part(item) for item in result.content)
         if result.is_error:
             raise ToolError("\n".join(shown(part) for part in parts) or "the tool failed")
@@ -199,12 +261,7 @@ class MCPTool:
         problem = self.check(arguments)
         if problem is not None:
             raise ToolError(f"invalid arguments: {problem}", "invalid_args")
-        try:
-            return await self._server.call(self._name, _plain(arguments))
-        except (ToolError, TimeoutError):
-            raise
-        except Exception as error:
-            raise ToolError(f"{type(error).__name__}: {error}", "provider") from error
+        return await self._server.call(self._name, _plain(arguments))
 
 
 def _plain(arguments: Value) -> Any:

@@ -1,5 +1,6 @@
 """A real MCP server for the tests: python -m tests.runner.mcp_server stdio|http [PORT]."""
 
+import os
 import sys
 from typing import Any
 
@@ -21,6 +22,12 @@ def price(item: str) -> str:
 def fail() -> str:
     """Fails."""
     raise ToolError("out of order")
+
+
+@server.tool()
+def die() -> str:
+    """Ends the server, as a crash would."""
+    os._exit(1)
 
 
 def extra() -> str:

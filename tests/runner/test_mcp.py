@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from inspector import Agent, Call, Hook, MCPServer, ScriptedModel, tool
+from inspector import Agent, Call, Hook, MCPServer, RequestError, ScriptedModel, Started, open_store, tool
 from inspector.runner.messages import Result
 
 ROOT = Path(__file__).parent.parent.parent
@@ -26,28 +26,37 @@ def results(result: Any) -> list[tuple[str, str | None]]:
     return [(part.text, part.kind) for part in parts]
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.runner.mcp_server", "http", str(port)],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+class Http:
+    """A server that is reached by HTTP, and can be stopped and started."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.start()
+
+    def start(self) -> None:
+        arguments = [sys.executable, "-m", "tests.runner.mcp_server", "http", str(self.port)]
+        quiet = subprocess.DEVNULL
+        self.process = subprocess.Popen(arguments, cwd=ROOT, stdout=quiet, stderr=quiet)
         for _ in range(600):
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert process.poll() is None
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            assert self.process.poll() is None
             subprocess.run(["sleep", "0.05"], check=True)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        process.wait()
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def http() -> Iterator[Http]:
+    server = Http()
+    yield server
+    server.stop()
 
 
 SCRIPT = (
@@ -91,8 +100,43 @@ async def test_by_standard_streams() -> None:
     await talk(stdio())
 
 
-async def test_by_http(url: str) -> None:
-    await talk(MCPServer("shop", url=url))
+async def test_by_http(http: Http) -> None:
+    await talk(MCPServer("shop", url=http.url))
+
+
+LOST = "ConnectionError: the MCP server shop was lost, and the call may have happened"
+
+
+async def test_a_call_that_a_server_died_in_may_have_happened(tmp_path: Path) -> None:
+    agent = Agent("a", ScriptedModel([Call("die")], [Call("price", {"item": "tea"})], "done"), tools=[stdio()])
+    store = open_store(str(tmp_path / "runs.db"))
+    first = await agent.prompt("go").durable(store, "k").run()
+    assert (first.status, first.reason) == ("suspended", "reconciliation")
+    outcome = await agent.resume(store, "k").reconcile("c1", "failure", "it did not").run()
+    assert isinstance(outcome, Started)
+    assert results(outcome.result) == [("it did not", "other"), ("tea: 5", None)]
+
+
+async def test_a_server_that_was_away_is_reached_again(http: Http) -> None:
+    agent = Agent("a", ScriptedModel([Call("price", {"item": "tea"})], "done"), tools=[MCPServer("shop", url=http.url)])
+    async with agent:
+        assert results(await agent.prompt("go").run()) == [("tea: 5", None)]
+        http.stop()
+        assert results(await agent.prompt("go").run()) == [(LOST, "network")]
+        away = await agent.prompt("go").run()
+        assert (away.status, away.reason) == ("failed", "unknown_tool")  # it has no tools now
+        http.start()
+        found = await asyncio.gather(*(agent.prompt("go").run() for _ in range(3)))
+        assert [results(result) for result in found] == [[("tea: 5", None)]] * 3
+
+
+async def test_when_one_server_cannot_be_reached_none_stays_open() -> None:
+    there = stdio()
+    agent = Agent("a", ScriptedModel("x"), tools=[there, MCPServer("gone", url="http://127.0.0.1:9/mcp")])
+    with pytest.raises(RequestError, match="gone: the MCP server cannot be reached: ConnectError"):
+        await agent.prompt("go").run()
+    assert await there.all_tools() == []
+    assert there._serving is None
 
 
 async def test_approval_resume_and_trusted_hints() -> None:
@@ -124,8 +168,6 @@ async def test_a_local_tool_of_the_name_wins_and_several_runs_share_a_connection
 
 
 async def test_a_server_that_cannot_be_reached_fails_the_run_before_it_begins() -> None:
-    from inspector import RequestError
-
     for server in (MCPServer("gone", command="no-such-program-here"), MCPServer("gone", url="http://127.0.0.1:9/mcp")):
         with pytest.raises(RequestError, match="gone: the MCP server cannot be reached"):
             await Agent("a", ScriptedModel("x"), tools=[server]).prompt("go").run()
@@ -136,6 +178,6 @@ async def test_a_server_that_cannot_be_reached_fails_the_run_before_it_begins() 
 async def test_a_server_that_is_gone_has_no_tools() -> None:
     server = stdio()
     await server.open()
-    assert len(await server.all_tools()) == 3
+    assert len(await server.all_tools()) == 4
     await server.close()
     assert await server.all_tools() == []
