@@ -162,6 +162,31 @@ def test_second_question_waits_though_the_first_was_answered(base: Base) -> None
     assert run.run().status == "suspended"
 
 
+def test_failed_behind_its_question(base: Base) -> None:
+    thread = asking(base, "sure?")
+    thread.resumed("yes")
+    thread.wrote("ask", {"__resume__": ["yes"]})
+    thread.wrote("ask", {"__error__": "ValueError('no')"})
+    run = opened(base)
+    question, node = left(run)
+    assert (question.kind, question.status, question.result) == ("input", "answered", "yes")
+    assert (node.kind, node.name, node.status) == ("node", "ask", "ready")
+    assert node.note is not None
+    assert "ValueError: no" in node.note
+    assert run.run().status == "failed"
+
+
+def test_question_behind_a_failure(base: Base) -> None:
+    """What failed was tried again, and asks now."""
+    thread = asking(base, "sure?")
+    thread.wrote("ask", {"__error__": "ValueError('no')"})
+    thread.wrote("ask", {"__interrupt__": [interrupt("really?", "int-2")]})
+    run = opened(base)
+    (one,) = left(run)
+    assert (one.kind, one.status, one.call_id) == ("input", "waiting", "int-2")
+    assert (run.run().status, run.run().reason) == ("suspended", "input")
+
+
 def test_question_of_a_step_that_went_on(base: Base) -> None:
     thread = asking(base, "sure?")
     thread.resumed(True)

@@ -51,14 +51,14 @@ class Work:
         resumed = self.found.resumed
         fresh = self._history.value(self._seq, resumed) if resumed else None
         late = resumed is not None and (own is None or not given or not _same(given[-1], fresh))
-        done = task.finished or not self.leaf or late
+        done = task.finished or task.failed or not self.leaf or late
         answer = fresh if late else given[-1] if given and done else None
         return [Question(*_asked(item), answered=done, resume=answer) for item in listed(value) or [value]]
 
     def error(self, task: Task) -> RunError | None:
         """Why a task failed, as its `repr` says."""
         write = task.written(ERROR)
-        if write is None:
+        if write is None or not task.failed:
             return None
         return failure(self._history.value(self._seq, write))
 
@@ -89,7 +89,7 @@ class Work:
                 result=question.resume,
                 note=again if self.leaf and not task.finished else None,
             )
-        if questions and not task.finished:
+        if questions and not task.finished and not task.failed:
             return
         yield Pending(
             kind="node",
@@ -105,7 +105,7 @@ class Work:
             return "ready"
         if task.finished:
             return "answered"
-        return "ready" if task.written(ERROR) else "ambiguous"
+        return "ready" if task.failed else "ambiguous"
 
     def _note(self, task: Task) -> str | None:
         error = self.error(task)

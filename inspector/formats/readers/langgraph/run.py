@@ -10,7 +10,7 @@ from inspector.formats.readers.langgraph.pending import Work, requests
 from inspector.formats.readers.langgraph.state import Seen, look
 from inspector.formats.readers.langgraph.steps import step as step_of
 from inspector.formats.readers.langgraph.store import Store, Thread
-from inspector.formats.readers.langgraph.tasks import ERROR, UNKNOWN
+from inspector.formats.readers.langgraph.tasks import UNKNOWN
 from inspector.formats.search import needles
 from inspector.model.run import (
     Definition,
@@ -116,8 +116,7 @@ class ThreadRun:
         """How the thread stands after its last checkpoint, and why."""
         work = Work(self._history, self._last)
         left = work.unfinished
-        written = [write for task in left for write in task.writes]
-        if any(write.channel == ERROR for write in written):
+        if any(task.failed for task in left):
             return "failed", None
         questions = [question for task in left for question in work.questions(task) if not question.answered]
         if questions:

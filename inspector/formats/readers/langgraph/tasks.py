@@ -43,6 +43,12 @@ class Task:
         """Whether it ran to its end: it has written something besides errors and questions."""
         return any(write.channel not in CONTROL for write in self.writes)
 
+    @property
+    def failed(self) -> bool:
+        """Whether it failed when it ran last: a question that was answered, and asked no more, stays stored."""
+        error, asked = self.written(ERROR), self.written(INTERRUPT)
+        return error is not None and (asked is None or error.row > asked.row)
+
     def written(self, channel: str) -> Write | None:
         """Its write to a channel of the framework's own."""
         return next((write for write in self.writes if write.channel == channel), None)
