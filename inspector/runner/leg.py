@@ -49,6 +49,9 @@ class Telemetry:
         """A span of a kind: `run`, `model`, `tool`; of networks `network`, `firing`."""
         return nullcontext()
 
+    def ended(self, span: Any, status: str, error: RunError | None) -> None:
+        """What a run came to, or how far."""
+
     def answered(self, span: Any, answer: ModelTurn) -> None:
         """What a model call came to."""
 

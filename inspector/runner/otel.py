@@ -14,7 +14,7 @@ from inspector.model.run import RunError
 from inspector.model.values import to_json
 from inspector.runner.leg import Telemetry
 from inspector.runner.messages import ModelTurn
-from inspector.runner.tools import Came
+from inspector.runner.tools import Came, NeedsInput
 
 INSTALL = "needs the extra `otel`: pip install 'runinspect[otel]'"
 
@@ -44,7 +44,27 @@ class OpenTelemetry(Telemetry):
         return makers[kind](name, **about)
 
     @contextmanager
-    def _run(self, name: str, *, leg: Any, resumed_from: Any) -> Iterator[Any]:
+    def _span(self, name: str, attributes: Mapping[str, Any], **options: Any) -> Iterator[Any]:
+        """A span that says of an error what it is; its words, and where it is from, only with the content."""
+        with self._tracer.start_as_current_span(
+            name, attributes=_known(attributes), record_exception=False, set_status_on_exception=False, **options
+        ) as span:
+            try:
+                yield span
+            except NeedsInput:
+                raise
+            except Exception as error:
+                self._failed(span, getattr(error, "kind", None) or type(error).__name__, str(error))
+                raise
+
+    def _failed(self, span: Any, kind: str | None, message: str | None) -> None:
+        from opentelemetry.trace import Status, StatusCode
+
+        span.set_attribute("error.type", kind or "other")
+        span.set_status(Status(StatusCode.ERROR, message if self._content else None))
+
+    @contextmanager
+    def _run(self, name: str, *, leg: Any) -> Iterator[Any]:
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         attributes = {
@@ -53,10 +73,7 @@ class OpenTelemetry(Telemetry):
             "gen_ai.conversation.id": leg.data.conversation,
             "runinspect.run.id": leg.run_id,
         }
-        links = _links(leg.data.telemetry) if resumed_from is not None else []
-        with self._tracer.start_as_current_span(
-            f"invoke_agent {name}", attributes=_known(attributes), links=links
-        ) as span:
+        with self._span(f"invoke_agent {name}", attributes, links=_links(leg.data.telemetry)) as span:
             # The run carries it along, so that the process that goes on can link to this one.
             leg.data.telemetry = {}
             TraceContextTextMapPropagator().inject(leg.data.telemetry)
@@ -81,9 +98,7 @@ class OpenTelemetry(Telemetry):
             attributes["gen_ai.system_instructions"] = request.instructions
         from opentelemetry.trace import SpanKind
 
-        with self._tracer.start_as_current_span(
-            f"chat {model}", kind=SpanKind.CLIENT, attributes=_known(attributes)
-        ) as span:
+        with self._span(f"chat {model}", attributes, kind=SpanKind.CLIENT) as span:
             yield span
 
     @contextmanager
@@ -94,11 +109,11 @@ class OpenTelemetry(Telemetry):
             "gen_ai.tool.call.id": call.call_id,
             "gen_ai.tool.call.arguments": to_json(arguments) if self._content else None,
         }
-        with self._tracer.start_as_current_span(f"execute_tool {name}", attributes=_known(attributes)) as span:
+        with self._span(f"execute_tool {name}", attributes) as span:
             yield span
 
     @contextmanager
-    def _network(self, name: str, *, watch: Any, resumed_from: Any) -> Iterator[Any]:
+    def _network(self, name: str, *, watch: Any) -> Iterator[Any]:
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         attributes = {
@@ -106,10 +121,7 @@ class OpenTelemetry(Telemetry):
             "gen_ai.workflow.name": name,
             "runinspect.run.id": watch.run_id,
         }
-        links = _links(watch.carried) if resumed_from is not None else []
-        with self._tracer.start_as_current_span(
-            f"invoke_workflow {name}", attributes=_known(attributes), links=links
-        ) as span:
+        with self._span(f"invoke_workflow {name}", attributes, links=_links(watch.carried)) as span:
             watch.carried = {}
             TraceContextTextMapPropagator().inject(watch.carried)
             yield span
@@ -132,15 +144,17 @@ class OpenTelemetry(Telemetry):
             name = f"execute_tool {tool}"
         else:
             name = f"firing {name}"
-        with self._tracer.start_as_current_span(name, attributes=_known(attributes)) as span:
+        with self._span(name, attributes) as span:
             yield span
 
-    def fired(self, span: Any, error: RunError | None) -> None:
-        from opentelemetry.trace import Status, StatusCode
-
+    def ended(self, span: Any, status: str, error: RunError | None) -> None:
+        span.set_attribute("runinspect.run.status", status)
         if error is not None:
-            span.set_attribute("error.type", error.type or "other")
-            span.set_status(Status(StatusCode.ERROR, error.message if self._content else None))
+            self._failed(span, error.type, error.message)
+
+    def fired(self, span: Any, error: RunError | None) -> None:
+        if error is not None:
+            self._failed(span, error.type, error.message)
 
     def answered(self, span: Any, answer: ModelTurn) -> None:
         found = {
@@ -154,11 +168,8 @@ class OpenTelemetry(Telemetry):
         span.set_attributes(_known(found))
 
     def came(self, span: Any, came: Came) -> None:
-        from opentelemetry.trace import Status, StatusCode
-
         if came.outcome == "error":
-            span.set_attribute("error.type", came.kind or "other")
-            span.set_status(Status(StatusCode.ERROR))
+            self._failed(span, came.kind, str(came.value))
         if self._content:
             span.set_attribute("gen_ai.tool.call.result", to_json(came.value))
 

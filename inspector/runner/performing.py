@@ -52,16 +52,18 @@ async def journaled(
         for claim in (holder, driving.claimed):
             if claims is not None and claim is not None:
                 leg.control.fence(partial(claims.holds, claim))
-        if not goes_on:
-            if claims is not None and driving.claimed is not None:
-                claims.succeeded(driving.claimed.run, run_id, trace)
-            prompt = run.data.messages[0].text if run.data.messages else None
-            with leg.recorder.together():
-                leg.recorder.header(run_id, prompt, resumed_from, None)
-                leg.recorder.begin()
-        leg.note("run", run=run_id, trace=trace)
-        with leg.setup.telemetry.span("run", driving.agent.name, leg=leg, resumed_from=resumed_from):
+        telemetry = leg.setup.telemetry
+        with telemetry.span("run", driving.agent.name, leg=leg) as span:  # the first checkpoint knows of it
+            if not goes_on:
+                if claims is not None and driving.claimed is not None:
+                    claims.succeeded(driving.claimed.run, run_id, trace)
+                prompt = run.data.messages[0].text if run.data.messages else None
+                with leg.recorder.together():
+                    leg.recorder.header(run_id, prompt, resumed_from, None)
+                    leg.recorder.begin()
+            leg.note("run", run=run_id, trace=trace)
             ended = await _driven(leg, begin)
+            telemetry.ended(span, ended.status, ended.error)
         return result(driving, leg, ended, trace, resumed_from)
     finally:
         if opened is not None:

@@ -1,12 +1,15 @@
 """Spans: their names and attributes, the link of a resume, and no content unless asked for."""
 
+from pathlib import Path
 from typing import Any
 
+import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
-from inspector import Agent, Call, ScriptedModel, ToolError, tool
+from inspector import Agent, Call, Hook, Retries, ScriptedModel, ToolContext, ToolError, open_store, tool
 from inspector.runner.otel import OpenTelemetry
 
 
@@ -62,3 +65,80 @@ async def test_content_only_when_asked_for() -> None:
     told = " ".join(span.to_json() for span in spans.get_finished_spans())
     assert "hidden words" in told
     assert "secret 7" in told
+
+
+class Breaks(Hook):
+    def on_completion_response(self, event: Any) -> None:
+        raise ValueError("hidden words in a hook")
+
+
+@tool
+def ask(context: ToolContext) -> None:
+    context.ask("hidden question")
+
+
+def broken(request: Any) -> Any:
+    raise RuntimeError("hidden words of the request")
+
+
+@pytest.mark.parametrize("content", [False, True])
+async def test_errors_are_told_without_their_words(content: bool) -> None:
+    agent, spans = watched(content=content)
+    failing = Agent("payer", ScriptedModel(broken), telemetry=agent.setup.telemetry, retries=Retries(tries=1))
+    assert (await failing.prompt("go").run()).status == "failed"
+    chat, run = spans.get_finished_spans()
+    for span, kind in ((chat, "other"), (run, "other")):
+        assert span.attributes is not None
+        assert span.attributes["error.type"] == kind
+        assert not span.status.is_ok
+        assert span.events == ()
+    assert run.attributes is not None
+    assert run.attributes["runinspect.run.status"] == "failed"
+    told = chat.to_json() + run.to_json()
+    assert ("hidden words of the request" in told) == content
+
+
+async def test_a_question_is_no_error_and_a_hook_that_raises_is_one() -> None:
+    agent, spans = watched()
+    asking = Agent("payer", ScriptedModel([Call("ask")], "done"), tools=[ask], telemetry=agent.setup.telemetry)
+    assert (await asking.prompt("go").run()).reason == "input"
+    asked, run = (span for span in spans.get_finished_spans() if not span.name.startswith("chat"))
+    assert asked.attributes is not None
+    assert "error.type" not in asked.attributes
+    assert asked.status.status_code is StatusCode.UNSET
+    assert run.attributes is not None
+    assert run.attributes["runinspect.run.status"] == "suspended"
+    assert run.status.status_code is StatusCode.UNSET
+    spans.clear()
+    telemetry = agent.setup.telemetry
+    assert (await Agent("p", ScriptedModel("x"), hooks=[Breaks()], telemetry=telemetry).prompt("go").run()).error
+    *_, run = spans.get_finished_spans()
+    assert run.attributes is not None
+    assert (run.attributes["runinspect.run.status"], run.attributes["error.type"]) == ("cancelled", "cancelled")
+    assert "hidden" not in run.to_json()
+
+
+async def test_a_run_of_a_store_links_to_its_earlier_process(tmp_path: Path) -> None:
+    agent, spans = watched()
+    store = open_store(str(tmp_path / "runs.db"))
+    await agent.prompt("go").durable(store, "k").run()
+    *_, before = spans.get_finished_spans()
+    await agent.resume(store, "k").run()
+    *_, between = spans.get_finished_spans()
+    await agent.resume(store, "k").approve("c2").run()
+    *_, after = spans.get_finished_spans()
+    assert [link.context.span_id for span in (before, between, after) for link in span.links] == [
+        before.context.span_id,
+        between.context.span_id,
+    ]
+
+
+async def test_a_run_that_was_killed_is_linked_to_too(tmp_path: Path) -> None:
+    agent, spans = watched()
+    first = await agent.prompt("go").run(trace=str(tmp_path / "a.jsonl"))
+    *_, before = spans.get_finished_spans()
+    whole = Path(first.trace or "").read_bytes().splitlines(keepends=True)
+    Path(first.trace or "").write_bytes(b"".join(whole[:2]))  # the header, and the checkpoint that it began with
+    await agent.resume(first.trace or "").run()
+    *_, after = spans.get_finished_spans()
+    assert [link.context.span_id for link in after.links] == [before.context.span_id]

@@ -98,26 +98,28 @@ class Driven:
                 self.control.fence(lambda: self.claims.holds(claim))
             self.recorder.kept = self.watch.kept
             self.machine.checkpoint = lambda: self.recorder.checkpoint("request")
-            for firing in self._doubtful():  # the first checkpoint tells of it too: the process may end behind that
-                if firing.node.kind != "agent":
-                    self.run.doubt(firing.number)
-            if goes_on:
-                self.recorder.checkpoint("resumed")
-            else:
-                self.recorder.header(self.run_id, code, inputs, link, source)
-            if self.observe is not None:
-                self.observe({"event": "run", "run": self.run_id, "trace": trace})
-            taken = self.taken_from or (driven(self.taken) if self.taken is not None else None)
-            if taken is not None:
-                self.recorder.decision("take over", taken, None, self.decided.take_over)
-            for change in self.edited:
-                self.recorder.decision("edit", change.path, change.told(), self.decided.why.get(change.path))
-            left = await self._reconcile()
-            ended = None
-            with self.watch.run_span(link):
+            with self.watch.run_span() as span:  # the first checkpoint knows of it
+                for firing in self._doubtful():  # and of this: the process may end behind it
+                    if firing.node.kind != "agent":
+                        self.run.doubt(firing.number)
+                if goes_on:
+                    self.recorder.checkpoint("resumed")
+                else:
+                    self.recorder.header(self.run_id, code, inputs, link, source)
+                if self.observe is not None:
+                    self.observe({"event": "run", "run": self.run_id, "trace": trace})
+                taken = self.taken_from or (driven(self.taken) if self.taken is not None else None)
+                if taken is not None:
+                    self.recorder.decision("take over", taken, None, self.decided.take_over)
+                for change in self.edited:
+                    self.recorder.decision("edit", change.path, change.told(), self.decided.why.get(change.path))
+                left, ended = await self._reconcile(), None
                 if not left and not self._aborted:
                     ended = await drive(self.machine, self._perform, self.control)
-                return await self._settled(self._result(ended, left, trace))
+                result = await self._settled(self._result(ended, left, trace))
+                first = result.failures[0].error if result.failures else None
+                self.watch.telemetry.ended(span, result.status, first)
+                return result
         except (asyncio.CancelledError, KeyboardInterrupt):
             self._result(None, [], trace)
             raise

@@ -138,9 +138,9 @@ class Watch:
         event = RunSettled(**self.heard(), status=status, output=output, error=None if error is None else error.message)
         await hookchain.first(heard_at(self.hooks, ()), event)
 
-    def run_span(self, resumed_from: object) -> AbstractContextManager[Any]:
+    def run_span(self) -> AbstractContextManager[Any]:
         """The span of the whole run."""
-        return self.telemetry.span("network", self.name, watch=self, resumed_from=resumed_from)
+        return self.telemetry.span("network", self.name, watch=self)
 
     def span(self, firing: Firing) -> AbstractContextManager[Any]:
         """The span of a firing."""

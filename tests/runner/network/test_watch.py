@@ -184,6 +184,9 @@ async def test_spans_are_nested_and_a_resume_links_to_the_run_before(tmp_path: P
     assert failed.status.status_code.name == "ERROR"
     assert failed.attributes is not None
     assert failed.attributes["error.type"] == "ValueError"
+    whole = first["invoke_workflow office"]
+    assert whole.attributes is not None
+    assert (whole.attributes["runinspect.run.status"], whole.attributes["error.type"]) == ("failed", "ValueError")
     assert "fine" not in str([span.to_json() for span in first.values()])
     FAILS.clear()
     spans.clear()
