@@ -283,11 +283,14 @@ def export(
     """A run as a trace file of our own, with credentials masked."""
     from inspector.audit import record
     from inspector.formats import open_path
+    from inspector.model.source import Journaled
     from inspector.model.text import verbatim
     from inspector.policy import allow
-    from inspector.report.export import lines, pour, write
+    from inspector.report.export import lines
+    from inspector.report.output import send
     from inspector.resume.handback import as_rig
 
+    to = output or "-"
     if raw:
         allow(path, "exported with its credentials")
     with verbatim() if raw else nullcontext():
@@ -299,14 +302,12 @@ def export(
         if start > max(last, 1):
             raise UsageError("--steps", f"the steps of this run are 1 to {last}")
         if rig:
-            found = as_rig(source, path, output or "-")
+            send(to, lambda keep: as_rig(source, path, to), overwrite=overwrite)
         else:
-            record("export", source.run().id, path=path, to=output or "-", raw=raw)
-            found = lines(source, start, min(stop, last + 1), raw=raw)
-        if output is None or output == "-":
-            pour(found)
-        else:
-            write(output, found, overwrite=overwrite)
+            record("export", source.run().id, path=path, to=to, raw=raw)
+            send(to, lambda keep: lines(source, start, stop, raw=raw, keep=keep), overwrite=overwrite)
+        if to == "-" and isinstance(source, Journaled) and any(source.large().digests()):
+            complain(f"{one_line(str(path))}: its large values stand apart, and are not in this stream: give -o FILE")
     _complain([*runs.problems(), *source.problems()])
 
 
@@ -372,7 +373,7 @@ def _range(steps: str | None, last: int) -> tuple[int, int]:
         final = (int(end) if end else last) if colon else first
     except ValueError:
         raise UsageError("--steps", f"{steps!r} is no range like 3:7") from None
-    return max(first, 1), final + 1
+    return max(first, 1), min(final, last) + 1
 
 
 def _complain(problems: Iterable[object]) -> None:

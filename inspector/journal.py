@@ -71,6 +71,9 @@ class RunStore(Protocol):
     def journal(self, key: str) -> list[bytes]:
         """The lines of a run's journal."""
 
+    def large(self, key: str, digest: str) -> bytes | None:
+        """A large value of a run that stands apart from its journal."""
+
     def operations(self, key: str) -> Sequence[OperationRow]:
         """The operations of a run, in the order in which they began."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from inspector.errors import UsageError
 from inspector.exits import complain
 from inspector.formats import open_path
-from inspector.model.large import folder
+from inspector.formats.largevalues import Beside, LargeValues
 from inspector.model.run import Problem, RunRow, RunStatus
 from inspector.model.source import Narrowing
 from inspector.model.text import one_line
@@ -54,13 +54,12 @@ def import_command(path: str, store: str | None, key: str | None) -> None:
             lines = file.read().splitlines(keepends=True)
     except OSError as error:
         raise UsageError(path, error.strerror or "cannot be read") from error
-    if os.path.isdir(folder(path)):
-        raise UsageError(path, f"has large values in {os.path.basename(folder(path))}: a store cannot take those in")
     from inspector.store import open_store
 
+    large = LargeValues(Beside(path), lambda problem: None)
     into = open_store(store)
     try:
-        run = into.import_([line for line in lines if line.strip()], key)
+        run = into.import_([line for line in lines if line.strip()], key, large.data)
         _print([one_line(f"{run.key}  {run.kind}  {run.status}  {run.steps} steps  {into.url}")])
     finally:
         into.close()

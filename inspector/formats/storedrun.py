@@ -2,11 +2,13 @@
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from inspector.errors import UnreadableError
 from inspector.formats.files import File
+from inspector.formats.largevalues import Apart
 from inspector.formats.sqlitefile import Database
 from inspector.formats.tracerun import NAME, TraceRun
 from inspector.model.records import Program
@@ -14,6 +16,27 @@ from inspector.model.run import Problem, Resume, Run, SourceInfo
 from inspector.model.stored import StoredRun, moment
 from inspector.model.text import clean, one_line
 from inspector.process import gone
+
+
+class Rows:
+    """The large values of a run of a store."""
+
+    def __init__(self, database: Database, number: int, label: str) -> None:
+        self._database, self._number, self.label = database, number, label
+
+    def digests(self) -> Iterator[str]:
+        if "large" in self._database.tables:
+            query = "SELECT digest FROM large WHERE run = ? ORDER BY digest"
+            found = self._database.rows(query, (self._number,))
+            yield from [digest for (digest,) in found if isinstance(digest, str)]
+
+    def read(self, digest: str, length: int | None) -> bytes:
+        query = "SELECT data FROM large WHERE run = ? AND digest = ?"
+        rows = self._database.rows(query, (self._number, digest)) if "large" in self._database.tables else ()
+        for (data,) in rows:
+            if isinstance(data, bytes):
+                return data if length is None else data[:length]
+        raise UnreadableError(self.label, "is not in the store")
 
 
 class RowFile(File):
@@ -54,6 +77,10 @@ class RowFile(File):
         begin = self._ends[first - 1] if first else 0
         return data[offset - begin : stop - begin]
 
+    def large(self) -> Rows:
+        """The large values of the run."""
+        return Rows(self._database, self._number, self.label)
+
     def refresh(self) -> bool:
         before = self.size
         self._look()
@@ -80,6 +107,9 @@ class StoreRun(TraceRun):
         self.stored = stored
         super().__init__(file, path)
         self.source = SourceInfo(path=one_line(path), format=NAME, version=f"store {self.header().format}")
+
+    def apart(self) -> Apart:
+        return self._rows.large()
 
     def run(self) -> Run:
         found, row = super().run(), self.stored

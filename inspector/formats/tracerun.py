@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from inspector.formats.files import File
-from inspector.formats.largevalues import LargeValues
+from inspector.formats.largevalues import Apart, Beside, LargeValues, Nowhere
 from inspector.formats.linefile import BROKEN
 from inspector.formats.lines import line_at
 from inspector.formats.owner import lives
@@ -39,13 +39,21 @@ class TraceRun(TraceLines):
 
     def reset(self, head: bytes = b"") -> None:
         super().reset(head)
-        self._large = LargeValues(self.file.path if self.file.path != "-" else None, self.met)
+        self._large = LargeValues(self.apart(), self.met)
         self._states = States(self._nearest, self._load, self._change)
         self._header: Header | None = None
         self._ended: tuple[int, End | None] = (-1, None)
         self._peeked: tuple[int | None, End | None] | None = None
         self._open: tuple[int, Sequence[Operation]] = (-1, ())
         self._machine = (-1, False)
+
+    def apart(self) -> Apart:
+        """Where its large values stand."""
+        return Beside(self.file.path) if self.file.path != "-" else Nowhere()
+
+    def large(self) -> LargeValues:
+        """Its large values."""
+        return self._large
 
     def drop(self, seq: int, error: Exception) -> None:
         super().drop(seq, error)

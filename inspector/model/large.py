@@ -17,12 +17,19 @@ LIMIT = 64 << 10
 """Bytes of JSON from which on a value goes to a file."""
 PREVIEW = 80
 
+NAMED = re.compile(r"([0-9a-f]{64})\.json")
+"""How the file of a value is named."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def folder(trace: str) -> str:
     """Where the large values of a trace are."""
     return f"{trace}.values"
+
+
+def named(digest: str) -> str:
+    """The name of the file of a value."""
+    return f"{digest}.json"
 
 
 def reference(value: Value, data: bytes) -> Value:

@@ -21,6 +21,7 @@ from inspector.model.run import (
     State,
     Step,
 )
+from inspector.model.values import Value
 
 
 class RunSource(Protocol):
@@ -67,6 +68,20 @@ class RunSource(Protocol):
         """Give back files and copies."""
 
 
+class Large(Protocol):
+    """The large values of a journal, by the digests that stand for them in its records (see `large`). What is wrong
+    with one becomes a problem of the run."""
+
+    def digests(self) -> Iterator[str]:
+        """Those of all values."""
+
+    def data(self, digest: str) -> bytes | None:
+        """The bytes of a value; None where they are not, or not whole."""
+
+    def value(self, digest: str) -> Value:
+        """A value; None where it is not, or not whole."""
+
+
 @runtime_checkable
 class Journaled(Protocol):
     """What a RunSource offers besides that is a journal of ours already."""
@@ -76,6 +91,9 @@ class Journaled(Protocol):
 
     def verbatim(self) -> Iterator[bytes]:
         """The bytes of the file."""
+
+    def large(self) -> Large:
+        """The values that stand apart from its records."""
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ import msgspec
 
 from inspector.model.records import Operation, Program
 from inspector.model.run import Record, RunKind, RunLink, RunRow, RunStatus
+from inspector.model.source import Large
 from inspector.model.text import one_line
 
 Mode = Literal["continue", "recovery"]
@@ -230,3 +231,6 @@ class Stored(Protocol):
 
     def journal(self) -> bytes:
         """All its lines."""
+
+    def large(self) -> Large:
+        """The values that stand apart from its records."""

@@ -2,53 +2,58 @@
 
 A trace of ours is exported record by record, and keeps what it says of each operation. Of any other run
 come its steps and states. A part of a run is a run of its own, numbered from 1: `trace_step` says what a
-step's number was. Whatever is masked, or only shown as an escape, cannot be driven on: only a trace of ours
-that is exported raw, and as a whole, is the same file again.
+step's number was. The large values that a trace of ours names, and does not hold, go along. Whatever is masked,
+or only shown as an escape, cannot be driven on: only a trace of ours that is exported raw, and as a whole, is the
+same again.
 """
 
-import os
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
-from inspector.errors import UsageError
 from inspector.model.changes import UNKNOWN, change
+from inspector.model.large import reference, referred
 from inspector.model.records import Checkpoint, End, Header, JournalRecord, StepRecord
 from inspector.model.redact import plain, redacted
 from inspector.model.run import Run, State, Step
-from inspector.model.source import Journaled, RunSource
+from inspector.model.source import Journaled, Large, RunSource
 from inspector.model.text import HIDDEN
-from inspector.model.values import to_json
+from inspector.model.values import Value, to_json
 
 APART = 64
 """Steps between two checkpoints at least; more, until what lies between is as long as a checkpoint."""
 BATCH = 256
+Keep = Callable[[str, bytes], None]
+"""Takes a large value: its digest, and its bytes."""
 _STAND_IN = "\ufdd0"
 _UNPAIRED = re.compile(f"[\ud800-\udfff{_STAND_IN}]")
 
 
-def lines(source: RunSource, start: int, stop: int, *, raw: bool = False) -> Iterator[bytes]:
+def lines(source: RunSource, start: int, stop: int, *, raw: bool = False, keep: Keep | None = None) -> Iterator[bytes]:
     """The lines, with their ends, of a trace file of the steps start..stop-1 of a run that is fully
-    indexed. `raw`: nothing is masked."""
+    indexed. `raw`: nothing is masked. `keep` takes the large values that the lines name; without it only their names
+    are there."""
     whole = start == 1 and stop == len(source) + 1
+    moving = _Moving(source.large(), keep, raw) if isinstance(source, Journaled) and keep is not None else None
     if whole and isinstance(source, Journaled):
+        if raw and moving is not None:
+            moving.all()
         if raw:
             yield from source.verbatim()
         else:
-            yield from (_line(_without_machine(record), raw) for record in source.records())
+            yield from (_line(_without_machine(record), raw, moving) for record in source.records())
         return
     since, size, steps = 0, 0, 0
     for record, state in _records(source, start, stop):
-        line = _line(record, raw)
+        line = _line(record, raw, moving)
         yield line
         since, steps = since + len(line), steps + 1
         if isinstance(record, Checkpoint):
             since, size, steps = 0, len(line), 0
         elif isinstance(record, StepRecord) and state is not None and steps >= APART and since >= size:
-            line = _line(Checkpoint(seq=record.step.seq, state=state), raw)
+            line = _line(Checkpoint(seq=record.step.seq, state=state), raw, moving)
             yield line
             since, size, steps = 0, len(line), 0
 
@@ -121,10 +126,63 @@ def _without_machine(record: JournalRecord) -> JournalRecord:
     return record
 
 
-def _line(record: JournalRecord, raw: bool) -> bytes:
-    text = _written(record if raw else redacted(record))
+class _Moving:
+    """The large values of a run on their way to where an exported one has them."""
+
+    def __init__(self, values: Large, keep: Keep, raw: bool) -> None:
+        self._values, self._keep, self._raw = values, keep, raw
+        self._known: dict[str, Value] = {}
+
+    def all(self) -> None:
+        """Every one as it is."""
+        for digest in self._values.digests():
+            self._same(digest)
+
+    def named(self, record: Value) -> Value:
+        """A record, changed in place, that names what was kept of each large value."""
+        stack = [record]
+        while stack:
+            holder = stack.pop()
+            for place, item in [*(holder.items() if isinstance(holder, dict) else enumerate(holder))]:
+                if (digest := referred(item)) is not None:
+                    if digest not in self._known:
+                        self._known[digest] = self._moved(item, digest)
+                    holder[place] = self._known[digest]
+                elif isinstance(item, dict | list):
+                    stack.append(item)
+        return record
+
+    def _moved(self, old: Value, digest: str) -> Value:
+        if self._raw:
+            self._same(digest)
+            return old
+        value = self._values.value(digest)
+        if value is None:
+            return old
+        masked = redacted(value)
+        data = _text(masked)
+        found = reference(masked, data)
+        self._keep(found["sha256"], data)
+        return found
+
+    def _same(self, digest: str) -> None:
+        data = self._values.data(digest)
+        if data is not None:
+            self._keep(digest, data)
+
+
+def _line(record: JournalRecord, raw: bool, moving: _Moving | None = None) -> bytes:
+    value = record if raw else redacted(record)
+    data = _text(value)
+    if moving is not None and b'"large"' in data:
+        data = _text(moving.named(plain(record) if raw else value))
+    return data + b"\n"
+
+
+def _text(value: Any) -> bytes:
+    text = _written(value)
     # What could act on a terminal stands in strings alone, where JSON has an escape for it.
-    return (HIDDEN.sub(_escaped, text) if HIDDEN.search(text) else text).encode() + b"\n"
+    return (HIDDEN.sub(_escaped, text) if HIDDEN.search(text) else text).encode()
 
 
 def _written(value: Any) -> str:
@@ -142,41 +200,3 @@ def _marked(found: re.Match[str]) -> str:
 def _escaped(found: re.Match[str]) -> str:
     units = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-def pour(found: Iterable[bytes]) -> None:
-    """Write lines to standard output. Raises UsageError before bytes of a file as they stand would go to a
-    terminal, which they could act on."""
-    for line in found:
-        if sys.stdout.isatty() and HIDDEN.search(line.decode(errors="surrogateescape")):
-            raise UsageError("--raw", "the file holds characters that act on a terminal: give -o FILE, or pipe it on")
-        sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
-
-
-def write(path: str, found: Iterable[bytes], *, overwrite: bool = False) -> None:
-    """Write lines to a file: as a whole or not at all. Raises UsageError when the file exists and is not
-    to be written over."""
-    for _ in writing(path, found, overwrite=overwrite):
-        pass
-
-
-def writing(path: str, found: Iterable[bytes], *, overwrite: bool = False) -> Iterator[int]:
-    """The same line by line: yields the bytes so far. To be closed before its end is to write nothing."""
-    target = f"{path}.part-{os.getpid()}" if overwrite else path
-    try:
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        raise UsageError(path, "exists already: give another name, or --overwrite") from None
-    try:
-        with os.fdopen(fd, "wb", buffering=1 << 20) as file:
-            size = 0
-            for line in found:
-                file.write(line)
-                size += len(line)
-                yield size
-        if overwrite:
-            os.replace(target, path)
-    except BaseException:
-        os.unlink(target)
-        raise

@@ -6,7 +6,7 @@ the claim's token; of two who try at once, one gets `revision_conflict`, `claim_
 conformance suite in `tests/store` is the whole of what is asked: a backend passes it or is none.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -154,8 +154,21 @@ class Backend(Protocol):
     def turns(self, thread: str) -> Sequence[StoredTurn]:
         """The turns of a thread, oldest first."""
 
-    def adopt(self, row: StoredRun, lines: Sequence[bytes], operations: Sequence[OperationRow]) -> bool:
-        """A run from elsewhere, unclaimed, with its journal as it stands; False when its key is taken."""
+    def adopt(
+        self,
+        row: StoredRun,
+        lines: Sequence[bytes],
+        operations: Sequence[OperationRow],
+        large: Iterable[tuple[str, bytes]] = (),
+    ) -> bool:
+        """A run from elsewhere, unclaimed, with its journal as it stands, and the large values that stand apart from
+        it, by digest; False when its key is taken."""
+
+    def large(self, key: str, digest: str) -> bytes | None:
+        """A large value of a run."""
+
+    def digests(self, key: str) -> Sequence[str]:
+        """Those of all large values of a run, in their order."""
 
     def close(self) -> None:
         """Give back what is open."""

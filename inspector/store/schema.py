@@ -104,6 +104,14 @@ CREATE TABLE turns (
     PRIMARY KEY (thread, id)
 );
 """,
+    """
+CREATE TABLE large (
+    run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+    digest TEXT NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (run, digest)
+);
+""",
 )
 
 VERSION = len(SCRIPTS)

@@ -1,7 +1,7 @@
 """The SQLite backend: one file, for the processes of one host."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -223,7 +223,13 @@ class SQLite(Threads):
 
     # Runs from elsewhere
 
-    def adopt(self, row: StoredRun, lines: Sequence[bytes], operations: Sequence[OperationRow]) -> bool:
+    def adopt(
+        self,
+        row: StoredRun,
+        lines: Sequence[bytes],
+        operations: Sequence[OperationRow],
+        large: Iterable[tuple[str, bytes]] = (),
+    ) -> bool:
         new = NewRun(
             **{name: getattr(row, name) for name in NewRun.__struct_fields__}  # a row has all that a new run has
         )
@@ -239,7 +245,20 @@ class SQLite(Threads):
                 "ended = ?, updated = ? WHERE key = ?",
                 (row.status, row.reason, row.attempt, row.steps, row.final, row.ended, row.updated, row.key),
             )
+            on.executemany(
+                "INSERT INTO large (run, digest, data) SELECT no, ?, ? FROM runs WHERE key = ?",
+                ((digest, data, row.key) for digest, data in large),
+            )
             return True
+
+    def large(self, key: str, digest: str) -> bytes | None:
+        query = "SELECT data FROM large WHERE run = (SELECT no FROM runs WHERE key = ?) AND digest = ?"
+        found = self._on.rows(query, (key, digest))
+        return found[0][0] if found else None
+
+    def digests(self, key: str) -> Sequence[str]:
+        query = "SELECT digest FROM large WHERE run = (SELECT no FROM runs WHERE key = ?) ORDER BY digest"
+        return [digest for (digest,) in self._on.rows(query, (key,))]
 
     def close(self) -> None:
         self._on.close()

@@ -1,7 +1,7 @@
 """The store as its users hold it, over a backend."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from inspector.errors import StoreError
 from inspector.model.digest import digest
@@ -94,15 +94,26 @@ class Store:
         return self.backend.delete(key)
 
     def export(self, key: str) -> Iterator[bytes]:
-        """A run as the lines of a trace file: byte for byte its journal. Raises StoreError `run_absent`."""
+        """A run as the lines of a trace file: byte for byte its journal. The `digests` are of the large values that
+        belong beside that. Raises StoreError `run_absent`."""
         self.read(key)
         return self.backend.lines(key)
 
-    def import_(self, lines: Sequence[bytes], key: str | None = None) -> StoredRun:
-        """A run from the lines of a trace file, unclaimed. `key` where the trace names none, or another.
-        Raises StoreError `record_invalid` and `run_exists`."""
+    def digests(self, key: str) -> Sequence[str]:
+        """The digests of the large values of a run that stand apart from its journal."""
+        return self.backend.digests(key)
+
+    def large(self, key: str, digest: str) -> bytes | None:
+        """The bytes of one of them; None where there is no such."""
+        return self.backend.large(key, digest)
+
+    def import_(
+        self, lines: Sequence[bytes], key: str | None = None, large: Callable[[str], bytes | None] = lambda digest: None
+    ) -> StoredRun:
+        """A run from the lines of a trace file, unclaimed. `key` where the trace names none, or another; `large` gives
+        the large values beside the trace, by digest. Raises StoreError `record_invalid` and `run_exists`."""
         row, kept, operations = transfer.read(lines, key, self.clock())
-        if not self.backend.adopt(row, kept, operations):
+        if not self.backend.adopt(row, kept, operations, transfer.apart(kept, large)):
             raise StoreError(row.key, "run_exists", "a run of that key is in the store")
         return self.read(row.key)
 

@@ -1,16 +1,19 @@
 """From a trace file to a run in a store: the row that its records are the story of."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
 
 from inspector.errors import StoreError
+from inspector.model.large import references, whole
 from inspector.model.records import FORMAT, Attempt, End, Header, JournalRecord, Operation, StepRecord
 from inspector.model.stored import OperationRow, StoredRun
 from inspector.store import fold
 from inspector.store.journal import new_run
 
+LARGE = b'"large"'
+"""What stands in a line that names a large value."""
 _decoder = msgspec.json.Decoder(JournalRecord)
 
 
@@ -36,6 +39,22 @@ def read(lines: Sequence[bytes], key: str | None, now: int) -> tuple[StoredRun, 
     if story is None:
         raise StoreError("line 1", "record_invalid", "the trace is empty")
     return story.row(sum(map(len, kept))), kept, story.rows()
+
+
+def apart(lines: Sequence[bytes], large: Callable[[str], bytes | None]) -> Iterator[tuple[str, bytes]]:
+    """The large values that the lines name, by digest, as `large` gives them. Raises StoreError `record_invalid` for
+    one that it does not give."""
+    known = set[str]()
+    for number, line in enumerate(lines, 1):
+        if LARGE not in line:
+            continue
+        for digest in sorted(references(msgspec.json.decode(line)) - known):
+            known.add(digest)
+            data = large(digest)
+            if data is None or not whole(data, digest):
+                detail = f"the large value {digest} that it names is not beside the trace, or is damaged"
+                raise StoreError(f"line {number}", "record_invalid", detail)
+            yield digest, data
 
 
 class _Story:

@@ -242,16 +242,17 @@ class Loader:
 
     def _export(self, run: RunSource, path: str) -> Reports:
         from inspector.audit import record
-        from inspector.report.export import lines, writing
+        from inspector.report.export import lines
+        from inspector.report.output import writing
         from inspector.resume.handback import SUFFIX, as_rig
 
-        if path.endswith(SUFFIX):
-            found = as_rig(run, self._path, path)
-        else:
+        rig = path.endswith(SUFFIX)
+        if not rig:
             record("export", run.run().id, path=self._path, to=path)
-            found = lines(run, 1, len(run) + 1)
         pace, size = Pace(self._plan.clock), 0
-        for size in writing(path, found):
+        for size in writing(
+            path, lambda keep: as_rig(run, self._path, path) if rig else lines(run, 1, len(run) + 1, keep=keep)
+        ):
             yield Exported(pace.progress(size, 0), path) if pace.due() else None
         yield Exported(pace.progress(size, 0), path, ended=True)
 

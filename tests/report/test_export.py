@@ -27,7 +27,8 @@ from inspector.model.run import (
 from inspector.model.source import RunSource
 from inspector.model.text import verbatim
 from inspector.model.values import Number, to_json
-from inspector.report.export import lines, write
+from inspector.report.export import lines
+from inspector.report.output import send
 from inspector.report.view import view
 from tests.formats.traces import operation, records, states, step, text
 
@@ -215,11 +216,11 @@ def test_raw_loses_no_character(tmp_path: Path) -> None:
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
-    write(str(path), [b"one\n"])
+    send(str(path), lambda keep: [b"one\n"])
     with pytest.raises(UsageError, match="exists already"):
-        write(str(path), [b"two\n"])
+        send(str(path), lambda keep: [b"two\n"])
     assert path.read_bytes() == b"one\n"
-    write(str(path), [b"two\n"], overwrite=True)
+    send(str(path), lambda keep: [b"two\n"], overwrite=True)
     assert path.read_bytes() == b"two\n"
     assert os.listdir(tmp_path) == ["out.jsonl"]
     assert path.stat().st_mode & 0o777 == 0o600
@@ -236,7 +237,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path, overwrite: bool) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write(str(path), broken(), overwrite=overwrite)
+        send(str(path), lambda keep: broken(), overwrite=overwrite)
     assert os.listdir(tmp_path) == (["out.jsonl"] if overwrite else [])
     assert not overwrite or path.read_bytes() == b"before"
 

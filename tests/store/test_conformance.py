@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from inspector.errors import StoreError
@@ -537,6 +538,30 @@ def test_runs_are_listed_oldest_first_and_by_what_is_asked(store: Backend) -> No
     assert keys(status="completed") == ["k5"]
     assert keys(status="running", name="n0", limit=1) == ["k4"]
     assert (keys(expired=199), keys(expired=200)) == ([], ["k4"])
+
+
+def test_a_run_from_elsewhere_brings_its_large_values(store: Backend, again: Open) -> None:
+    created(store, "other")
+    there = row(store, "other")
+    lines = list(store.lines("other"))
+    values = [("b" * 64, b"\xff"), ("a" * 64, b"")]
+    assert store.adopt(msgspec.structs.replace(there, key="k"), lines, (), values)
+    assert not store.adopt(msgspec.structs.replace(there, key="k"), lines, (), [("c" * 64, b"c")])
+    for seen in (store, again()):
+        assert list(seen.lines("k")) == lines
+        assert list(seen.digests("k")) == ["a" * 64, "b" * 64]
+        assert [seen.large("k", letter * 64) for letter in "abc"] == [b"", b"\xff", None]
+        assert (list(seen.digests("other")), seen.large("other", "a" * 64)) == ([], None)
+
+    def torn() -> Iterator[tuple[str, bytes]]:
+        yield "a" * 64, b"a"
+        raise StoreError("k", "record_invalid", "torn")
+
+    with pytest.raises(StoreError, match="torn"):
+        store.adopt(msgspec.structs.replace(there, key="torn"), lines, (), torn())
+    assert store.read("torn") is None
+    assert store.delete("k")
+    assert list(store.digests("k")) == []
 
 
 def test_a_session_takes_a_commit_once(store: Backend, again: Open) -> None:

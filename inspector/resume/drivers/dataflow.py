@@ -72,7 +72,7 @@ def plan(job: Job) -> Plan:
         return base
     try:
         hooked(saved, code, job.decisions.accept)
-        fit = fitted(saved, flat, code, network.values.beside(LargeValues(None, [saved.path])))
+        fit = fitted(saved, flat, code, network.values.beside(_large(job)))
         run = fit.run
         changed = edits.edited(run, job.decisions.edits)
         waits = asyncio.run(_waiting(run, _decided(job, saved)))
@@ -246,9 +246,8 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     """Carry a plan out."""
     saved = _saved(job)
     if saved.status == "completed" and job.at_last and not job.decisions.edits:
-        return Ended(
-            run=saved.header.id, status="completed", output=_output(saved), trace=job.path, replayed=saved.step
-        )
+        output = _output(saved, _large(job))
+        return Ended(run=saved.header.id, status="completed", output=output, trace=job.path, replayed=saved.step)
     if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits):
         # Nothing would run: it stays as it is, and no new run is made of it.
         words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
@@ -256,9 +255,10 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         return Ended(run=saved.header.id, status="suspended", reason=reason, trace=job.path)
     if isinstance(job.source, Stored) and _stored.in_place(job):
         return _resume_stored(job, job.source, plan, saved, emit)
-    # Behind a store, what goes on from an earlier step, or edited, is a run of its own, with a trace.
-    lines = job.source.journal() if isinstance(job.source, Stored) else None
-    asked = ResumingNetwork(_network(job.app), saved.path, None if job.at_last else job.step, lines=lines)
+    if saved.status == "completed" and job.at_last and not job.decisions.edits:
+        output = _output(saved, _large(job))
+        return Ended(run=saved.header.id, status="completed", output=output, trace=job.path, replayed=saved.step)
+    if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits):
     asked.decided = _decided(job, saved)
     for firing, decided in job.decisions.reconcile.items():
         asked.reconcile(firing, decided.how, decided.value)
@@ -290,9 +290,15 @@ def _resume_stored(job: Job, source: Stored, plan: Plan, saved: SavedNetwork, em
     return msgspec.structs.replace(_ended(outcome.result, emit), run=key, trace=job.path)
 
 
-def _output(saved: SavedNetwork) -> Value:
+def _large(job: Job) -> LargeValues:
+    """The large values of the run that is resumed."""
+    if isinstance(job.source, Stored):
+        return LargeValues(None, stored=job.source.large().data)
+    return LargeValues(None, [job.source.source.path])
+
+
+def _output(saved: SavedNetwork, large: LargeValues) -> Value:
     """The output of a run that is over, whole. Raises UnreadableError where a large value of it is gone."""
-    large = LargeValues(None, [saved.path])
     try:
         return {port: [large.whole(token) for token in tokens] for port, tokens in (saved.output or {}).items()}
     except Unreadable as error:

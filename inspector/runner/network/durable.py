@@ -44,6 +44,9 @@ class DurableNetwork(GoingOn):
         self.store, self.key, self.step, self.rerun = store, key, step, rerun
         self._sink: Sink | None = None
 
+    def _large(self, digest: str) -> bytes | None:
+        return self.store.large(self.key, digest)
+
     def sink(self, sink: Sink) -> Self:
         """What takes the run's events, if it was begun with one."""
         self._sink = sink
@@ -71,8 +74,8 @@ class DurableNetwork(GoingOn):
         raise StoreError(self.key, "revision_conflict", "others change the run all the time: try again")
 
     async def _apart(self, trace: str | None) -> Started[NetworkResult]:
-        lines = journal_of(self.store, self.store.read(self.key))
-        apart = ResumingNetwork(self.network, f"{self.store.url}: {self.key}", self.step, self.rerun, lines)
+        place, lines = f"{self.store.url}: {self.key}", journal_of(self.store, self.store.read(self.key))
+        apart = ResumingNetwork(self.network, place, self.step, self.rerun, lines, self._large)
         run_id = new_id()
         apart.decided, apart._reconciled, apart._options = self.decided, self._reconciled, {**self._options}
         apart.id(run_id)
@@ -110,7 +113,7 @@ class DurableNetwork(GoingOn):
 
     async def _fitting(self, saved: SavedNetwork, plan: Plan, today: Definition) -> NetworkRun:
         hooked(saved, today, self.decided.accept)
-        values = self.network.values.beside(LargeValues(None))
+        values = self.network.values.beside(LargeValues(None, stored=self._large))
         run = fitted(saved, plan, today, values).accepted(self.decided.accept)
         run.seq = saved.step  # the journal goes on, and so do the numbers of its steps
         open_ids = {happened.id for happened in saved.open}
@@ -135,12 +138,12 @@ class DurableNetwork(GoingOn):
         if not row.acknowledged:
             await Outbox(self.store.over(row), self._sink).finish()
         kept = saved.output if isinstance(saved.output, dict) else {}
-        decode = self.network.values.decode
+        values = self.network.values.beside(LargeValues(None, stored=self._large))
         return NetworkResult(
             status=row.status,
             reason=row.reason,
-            saved_outputs=kept,
-            outputs={port: [decode(token) for token in tokens] for port, tokens in kept.items()},
+            saved_outputs={port: [values.whole(token) for token in tokens] for port, tokens in kept.items()},
+            outputs={port: [values.decode(token) for token in tokens] for port, tokens in kept.items()},
             run_id=row.id,
             trace=self.store.url,
             replayed=saved.step,

@@ -26,7 +26,7 @@ from inspector.runner.network.nodes import described
 from inspector.runner.network.offers import Offers, opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
-from inspector.runner.network.values import LargeValues
+from inspector.runner.network.values import LargeValues, Stored
 from inspector.runner.network.watch import Watch, dressed, scoped
 from inspector.runner.outbox import Sink
 from inspector.runner.place import Place, kept_open
@@ -177,14 +177,21 @@ class GoingOn(agents.Deciding):
 
 
 class ResumingNetwork(GoingOn):
-    """A run in a trace that goes on as a run of its own. `lines` is its journal when that is no file; then `path` only
-    says where it is."""
+    """A run in a trace that goes on as a run of its own. `lines` is its journal when that is no file, and `stored`
+    gives the large values that stand apart from that; then `path` only says where it is."""
 
     def __init__(
-        self, network: Network, path: str, step: int | None, rerun: str | None = None, lines: bytes | None = None
+        self,
+        network: Network,
+        path: str,
+        step: int | None,
+        rerun: str | None = None,
+        lines: bytes | None = None,
+        stored: Stored | None = None,
     ) -> None:
         super().__init__(network)
         self.path, self.step, self.rerun, self._lines = path, step, rerun, lines
+        self._stored = stored
         self._claims: Claims | None = None
 
     def id(self, run_id: str) -> Self:
@@ -221,7 +228,7 @@ class ResumingNetwork(GoingOn):
         hooked(saved, today, self.decided.accept)
         if trace is not None:
             refuse_existing(trace)
-        large = LargeValues(trace, [self.path])
+        large = LargeValues(trace, [self.path] if self._stored is None else [], self._stored)
         run = fitted(saved, plan, today, self.network.values.beside(large)).accepted(self.decided.accept)
         open_ids = {happened.id for happened in saved.open}
         calls = {call: decided for call, decided in self._reconciled.items() if call not in open_ids}

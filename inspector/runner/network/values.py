@@ -3,12 +3,12 @@ survive the loss of power before any record names it."""
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from inspector.dataflow.codec import Unreadable
 from inspector.errors import JournalError
 from inspector.journal import sync_folder
-from inspector.model.large import LIMIT, folder, reference, referred, whole
+from inspector.model.large import LIMIT, folder, named, reference, referred, whole
 from inspector.model.values import Value, to_json
 from inspector.runner.restore import decode
 
@@ -16,12 +16,18 @@ KEPT = 4
 """Values that are kept in memory, since what was put is often taken next."""
 
 
-class LargeValues:
-    """The large values of a run. `trace` None: it writes none. `sources` are the traces that it goes on from."""
+Stored = Callable[[str], bytes | None]
+"""Gives the large values of a run in a store, by digest."""
 
-    def __init__(self, trace: str | None, sources: Iterable[str] = ()) -> None:
+
+class LargeValues:
+    """The large values of a run. `trace` None: it writes none. `sources` are the traces that it goes on from; `stored`
+    is where else they are."""
+
+    def __init__(self, trace: str | None, sources: Iterable[str] = (), stored: Stored | None = None) -> None:
         self._folder = folder(trace) if trace is not None else None
         self._sources = [folder(source) for source in sources]
+        self._stored = stored
         self._kept: OrderedDict[str, Value] = OrderedDict()
 
     def keep(self, value: Value) -> Value:
@@ -62,7 +68,12 @@ class LargeValues:
 
     def _read(self, digest: str) -> bytes:
         places = [place for place in (self._folder, *self._sources) if place is not None]
-        wrong = f"its file {digest}.json is not in {', '.join(places) or 'any folder: the trace has none'}"
+        wrong = f"its file {named(digest)} is not in {', '.join(places) or 'any folder: the trace has none'}"
+        if self._stored is not None:
+            data = self._stored(digest)
+            if data is not None and whole(data, digest):
+                return data
+            wrong = f"{digest} is not in the store, or is damaged"
         for place in places:
             path = self._path(place, digest)
             try:
@@ -100,4 +111,4 @@ class LargeValues:
 
     @staticmethod
     def _path(place: str, digest: str) -> str:
-        return os.path.join(place, f"{digest}.json")
+        return os.path.join(place, named(digest))

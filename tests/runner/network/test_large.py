@@ -3,17 +3,20 @@
 import asyncio
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from inspector import Network, ResumeRefused, actor
+from inspector import Network, ResumeRefused, Started, StoreError, TerminalReplay, actor, open_store
+from inspector.commands import invoke
 from inspector.errors import UsageError
 from inspector.formats import largevalues, open_path
 from inspector.journal import TraceFile
 from inspector.model.large import LIMIT, folder, references
 from inspector.model.values import to_json
+from inspector.report.output import send
 from inspector.resume import check, open_job, resume
 from inspector.resume.apps import App
 
@@ -165,6 +168,124 @@ async def test_what_is_very_large_stays_a_reference_on_the_screen(
     state, run = last_state(path)
     assert [type(token.get("text")) for token in state.queues[-1].tokens] == [str, str, type(None)]
     assert run.problems() == []
+
+
+def exported(source: Path, to: Path, *options: str) -> list[str]:
+    """The names beside the exported file."""
+    assert invoke(["export", str(source), "-o", str(to), *options]) == 0
+    return sorted(os.listdir(folder(str(to)))) if os.path.isdir(folder(str(to))) else []
+
+
+def held(path: Path) -> dict[str, bytes]:
+    beside = Path(folder(str(path)))
+    return {"": path.read_bytes()} | {file.name: file.read_bytes() for file in beside.iterdir()}
+
+
+async def test_a_trace_is_the_same_behind_a_store_and_goes_on_there_and_behind_it(tmp_path: Path) -> None:
+    path, away, back = tmp_path / "t.jsonl", tmp_path / "away.jsonl", tmp_path / "back.jsonl"
+    FAILS.add("b")
+    assert (await line().run({"word": ["a", "b"]}, trace=str(path))).status == "failed"
+    FAILS.clear()
+    assert len(await asyncio.to_thread(exported, path, away, "--raw")) == 2
+    assert held(away) == held(path)
+    for file in (path, *Path(folder(str(path))).iterdir()):
+        file.unlink()
+    assert invoke(["import", str(away), "--store", str(tmp_path / "runs.db"), "--key", "k"]) == 0
+    await asyncio.to_thread(exported, tmp_path / "runs.db", back, "--raw", "--run", "k")
+    assert held(back) == held(away)
+    kept = open_path(str(tmp_path / "runs.db")).open("k")
+    list(kept.index())
+    state = kept.state(len(kept))
+    assert state is not None
+    assert state.queues is not None
+    assert [token["word"] for token in (state.queues[-1].tokens or ())] == ["a"]
+    assert kept.problems() == []
+
+    assert (await line().resume(str(back)).run(trace=str(tmp_path / "on.jsonl"))).outputs == pages("a", "b")
+    store = open_store(tmp_path / "runs.db")
+    apart = await line().resume(store, "k", step=1).run(trace=str(tmp_path / "apart.jsonl"))
+    assert isinstance(apart, Started)
+    assert apart.result.outputs == pages("a", "b")
+    outcome = await line().resume(store, "k").run()
+    assert isinstance(outcome, Started)
+    assert outcome.result.outputs == pages("a", "b")
+    again = await line().resume(store, "k").run()
+    assert isinstance(again, TerminalReplay)
+    assert again.result.outputs == again.result.saved_outputs == pages("a", "b")
+    store.close()
+    job = open_job(str(tmp_path / "runs.db"), App(target="a:b", value=line(), digest="d"), run="k")
+    assert (await asyncio.to_thread(resume, job, lambda event: None)).output == pages("a", "b")
+
+
+def test_a_store_does_not_take_a_trace_in_that_misses_a_value(tmp_path: Path) -> None:
+    path, store = tmp_path / "t.jsonl", tmp_path / "runs.db"
+    line().run_sync({"word": ["a"]}, trace=str(path))
+    (file,) = Path(folder(str(path))).iterdir()
+    file.write_text("another")
+    with pytest.raises(StoreError, match=f"large value {file.stem}.* is not beside the trace, or is damaged"):
+        invoke(["import", str(path), "--store", str(store)])
+    with closing(open_store(store)) as found:
+        assert found.runs() == []
+
+
+def test_what_is_masked_in_a_large_value_has_a_name_of_its_own(tmp_path: Path) -> None:
+    @actor
+    def leak(word: str) -> dict[str, str]:
+        return {"password": f"{word}fish-1", "text": BIG}
+
+    net = Network("leak")
+    node = net.add(leak)
+    net.connect(net.input("word"), node.word)
+    net.connect(node.out, net.output("page"))
+    path, out = tmp_path / "t.jsonl", tmp_path / "out.jsonl"
+    net.run_sync({"word": ["sword"]}, trace=str(path))
+    for options in ([], ["--overwrite"], ["--overwrite", "--steps", "1:1"]):
+        (name,) = exported(path, out, *options)
+        assert name not in os.listdir(folder(str(path)))
+        assert not any(b"swordfish" in data for data in held(out).values())
+        state, run = last_state(str(out))
+        assert state.queues[-1].tokens == ({"password": "[redacted:password]", "text": BIG},)
+        assert run.problems() == []
+        assert name.removesuffix(".json") == next(iter(run.steps(1, 2))).produced[0].tokens[0]["sha256"]
+    (name,) = exported(path, out, "--overwrite", "--raw")
+    assert name in os.listdir(folder(str(path)))
+
+
+def test_values_beside_a_file_are_written_over_as_it_is(tmp_path: Path) -> None:
+    path, out = tmp_path / "t.jsonl", tmp_path / "out.jsonl"
+    line().run_sync({"word": ["a"]}, trace=str(path))
+    beside = Path(folder(str(out)))
+    beside.mkdir()
+    (beside / "mine").touch()
+    with pytest.raises(UsageError, match=r"out.jsonl.values: exists already"):
+        exported(path, out)
+    assert not out.exists()
+    (old := beside / f"{'0' * 64}.json").touch()
+    assert len(exported(path, out, "--overwrite")) == 2
+    assert not old.exists()
+    assert (beside / "mine").exists()
+
+    def broken(keep: Any) -> Any:
+        keep("1" * 64, b"x")
+        yield b"one\n"
+        raise KeyboardInterrupt
+
+    before = held(out)
+    with pytest.raises(KeyboardInterrupt):
+        send(str(out), broken, overwrite=True)
+    assert held(out) == before
+    with pytest.raises(KeyboardInterrupt):
+        send(str(tmp_path / "new.jsonl"), broken)
+    assert [name for name in os.listdir(tmp_path) if name.startswith("new")] == []
+
+
+def test_a_stream_says_that_large_values_are_not_in_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.jsonl"
+    line().run_sync({"word": ["a"]}, trace=str(path))
+    assert invoke(["export", "--raw", str(path)]) == 0
+    shown = capfd.readouterr()
+    assert shown.out == path.read_text()
+    assert "large values stand apart, and are not in this stream: give -o FILE" in shown.err
 
 
 def test_a_reference_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
