@@ -274,7 +274,7 @@ def export(
     path: Path,
     run: RunId = None,
     steps: Steps = None,
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to (default: -).")] = None,
+    to: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to.")] = "-",
     rig: Annotated[bool, typer.Option("--rig", help="As rig saves a run; nothing is masked.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Lose nothing: mask no credentials, escape no text.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a FILE that exists.")] = False,
@@ -290,7 +290,6 @@ def export(
     from inspector.report.output import send
     from inspector.resume.handback import as_rig
 
-    to = output or "-"
     if raw:
         allow(path, "exported with its credentials")
     with verbatim() if raw else nullcontext():

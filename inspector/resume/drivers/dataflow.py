@@ -255,10 +255,10 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         return Ended(run=saved.header.id, status="suspended", reason=reason, trace=job.path)
     if isinstance(job.source, Stored) and _stored.in_place(job):
         return _resume_stored(job, job.source, plan, saved, emit)
-    if saved.status == "completed" and job.at_last and not job.decisions.edits:
-        output = _output(saved, _large(job))
-        return Ended(run=saved.header.id, status="completed", output=output, trace=job.path, replayed=saved.step)
-    if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits):
+    # Behind a store, what goes on from an earlier step, or edited, is a run of its own, with a trace.
+    lines, stored = (job.source.journal(), job.source.large().data) if isinstance(job.source, Stored) else (None, None)
+    step = None if job.at_last else job.step
+    asked = ResumingNetwork(_network(job.app), saved.path, step, lines=lines, stored=stored)
     asked.decided = _decided(job, saved)
     for firing, decided in job.decisions.reconcile.items():
         asked.reconcile(firing, decided.how, decided.value)
