@@ -1,8 +1,8 @@
 """Older generations of rig's saved runs, brought into the form of 0.42.
 
 0.39 to 0.41 wrote the parts of an assistant without a tag, the provider's second id as `call_id`, results
-without the name of their tool, and skips by call id; 0.39 could not hold a text's extras apart. Formats 1
-and 2 renamed the internal ids to block ids.
+without the name of their tool, and skips by call id; 0.39 could hold neither a text's extras apart nor the parts
+of an answer. Formats 1 and 2 renamed the internal ids to block ids.
 """
 
 from typing import Any
@@ -33,8 +33,10 @@ def _state(name: str, body: Any, names: dict[str, str]) -> Any:
     for field in ("original_choice", "items", "content"):
         if isinstance(body.get(field), list):
             body[field] = [_part(item, names) for item in body[field]]
-    if name == "Done" and isinstance(body.get("messages"), list):
-        body["messages"] = [_message(item, names) for item in body["messages"]]
+    if name == "Done":
+        body.setdefault("content", [{"type": "text", "text": body["output"]}])
+        if isinstance(body.get("messages"), list):
+            body["messages"] = [_message(item, names) for item in body["messages"]]
     if "block_ids" in body:
         body["internal_call_ids"] = body.pop("block_ids")
     if body.get("skipped"):

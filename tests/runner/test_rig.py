@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.runner import AgentRun, Call, CallModel, CallTools, ModelTurn, Reasoning, Result, Text, Usage
+from inspector.runner import AgentRun, Call, CallModel, CallTools, Done, ModelTurn, Reasoning, Result, Text, Usage
 from inspector.runner.effects import ResolveCall
 from inspector.runner.errors import ProtocolViolation, RequestError, RunFailed
 
@@ -156,3 +156,40 @@ def test_a_run_of_ours_is_handed_over() -> None:
     assert isinstance(again.next(), CallTools)
     again.absorb_result("c1", "ok")
     assert isinstance(again.next(), CallModel)
+
+
+OUTPUT = {"output_tool_name": "final_result", "output_schema": {"type": "object"}, "max_output_retries": 2}
+
+
+def test_a_run_of_0_40_is_one_of_0_39_with_an_output_tool() -> None:
+    old = json.loads(saved("v0_39_resolving")) | OUTPUT | {"output_retries": 1}
+    run = AgentRun.from_rig(json.dumps(old))
+    assert (run.data.output.tool, run.data.output.retries, run.data.output.max_retries) == ("final_result", 1, 2)
+    written = json.loads(run.to_rig())
+    assert {name: written[name] for name in OUTPUT} == OUTPUT
+    assert isinstance(AgentRun.from_rig(run.to_rig()).next(), ResolveCall)
+
+
+def test_results_that_are_json_and_a_finished_run_of_0_41() -> None:
+    result = {"type": "toolresult", "id": "c1", "call_id": None, "content": [{"type": "json", "value": {"sum": 7.50}}]}
+    call = {"id": "c1", "call_id": None, "function": {"name": "add", "arguments": {"a": 3}}}
+    old = json.loads(saved("v0_39_resolving")) | OUTPUT
+    old["new_messages"] = [
+        {"role": "user", "content": [{"type": "text", "text": "add"}]},
+        {"role": "assistant", "id": None, "content": [call]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "id": None, "content": [{"text": "seven"}]},
+    ]
+    done = {"output": "seven", "usage": old["usage"], "completion_calls": [], "messages": old["new_messages"]}
+    run = AgentRun.from_rig(json.dumps(old | {"state": {"Done": done}}))
+    assert run.next() == Done("seven")
+    told = [part for message in run.messages for part in message.content if isinstance(part, Result)]
+    assert [(part.name, part.text) for part in told] == [("add", '{"sum":7.5}')]
+    written = json.loads(run.to_rig())
+    assert written["state"]["Done"]["content"] == [{"type": "text", "text": "seven"}]
+    assert written["new_messages"][2]["content"][0]["name"] == "add"
+
+
+def test_format_2_differs_from_1_in_nothing_that_a_run_needs() -> None:
+    second = saved("format_1_executing").replace('"format": 1', '"format": 2')
+    assert AgentRun.from_rig(second).to_rig() == AgentRun.from_rig(saved("format_1_executing")).to_rig()
