@@ -6,7 +6,7 @@ without a key.
     runinspect resume refund.jsonl --app examples/refund_agent.py:agent --approve c3
 
 With a model of your own: REFUND_MODEL=openai:gpt-5-mini (or anthropic:..., or any other that
-`pip install 'runinspect[models]'` knows).
+`pip install 'runinspect[models]'` knows; with OPENAI_BASE_URL, any endpoint that speaks OpenAI's chat protocol).
 """
 
 import os

@@ -30,6 +30,7 @@ from inspector.runner.items import Final
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.messages import Message
+from inspector.runner.models import Model
 from inspector.runner.outbox import Sink
 from inspector.runner.places import new_id
 from inspector.runner.preflight import Decided
@@ -150,14 +151,16 @@ class Driving(Generic[Ran]):
     async def _definition(self, run: AgentRun) -> None:
         run.data.definition = await self.today()
 
-    def _leg(self, run: AgentRun, run_id: str, journal: Journal | None, emit: Emit | None) -> Leg:
+    def _leg(
+        self, run: AgentRun, run_id: str, journal: Journal | None, emit: Emit | None, model: Model | None = None
+    ) -> Leg:
         shown = View(run.data, hooking.listed(self.setup.hooks))
         recorder = Recorder(journal, run.data, shown)
         return Leg(
             self.setup,
             run,
             recorder,
-            self.agent.model,
+            model,
             run_id=run_id,
             emit=emit,
             control=self._control,

@@ -86,14 +86,15 @@ Emit = Callable[[Any], None]
 
 
 class Leg:
-    """A run being driven. `emit` takes stream items; None: nobody listens, and models are not streamed."""
+    """A run being driven. `model` None: none is asked, as it is over. `emit` takes stream items; None: nobody listens,
+    and models are not streamed."""
 
     def __init__(
         self,
         setup: Setup,
         run: AgentRun,
         recorder: Recorder,
-        model: Model,
+        model: Model | None,
         *,
         run_id: str,
         emit: Emit | None = None,

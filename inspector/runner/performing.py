@@ -40,6 +40,7 @@ async def journaled(
 ) -> RunResult:
     """Open the journal, claim the run while it is driven, and drive it. `goes_on`: in the journal that it has. Raises
     UsageError for a trace that exists, or an id that was used."""
+    model = driving.agent.model  # a name that is not known is told before there is a file
     claims = driving._claims or Claims() if trace is not None else None
     holder = claims.take(run_id) if claims is not None else None
     opened: TraceFile | None = None
@@ -48,7 +49,7 @@ async def journaled(
             refuse_existing(trace)
             claims.begin(run_id, trace)
             opened = TraceFile(trace)
-        leg = driving._leg(run, run_id, opened or journal, emit)
+        leg = driving._leg(run, run_id, opened or journal, emit, model)
         for claim in (holder, driving.claimed):
             if claims is not None and claim is not None:
                 leg.control.fence(partial(claims.holds, claim))

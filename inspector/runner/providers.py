@@ -5,6 +5,7 @@ since every try is a step of the run here.
 """
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
@@ -21,15 +22,19 @@ INSTALL = "needs the extra `models`: pip install 'runinspect[models]'"
 
 
 def named(name: str) -> Model:
-    """The model of a name such as `openai:gpt-5-mini` or `anthropic:claude-haiku-4-5`. Raises UsageError:
-    the extra is missing, the name is not known, its key is not set."""
+    """The model of a name such as `openai:gpt-5-mini` or `anthropic:claude-haiku-4-5`. Where OPENAI_BASE_URL names an
+    endpoint of one's own, `openai:` speaks the chat protocol to it, which all of those know; `openai-responses:` the
+    other one. Raises UsageError: the extra is missing, the name is not known, its key is not set."""
     try:
         from pydantic_ai.exceptions import UserError
         from pydantic_ai.models import infer_model
     except ImportError as error:
         raise UsageError(name, INSTALL) from error
+    kind, colon, model = name.partition(":")
+    if kind == "openai" and os.environ.get("OPENAI_BASE_URL"):
+        kind = "openai-chat"
     try:
-        return PydanticModel(infer_model(name))
+        return PydanticModel(infer_model(kind + colon + model))
     except (UserError, ImportError) as error:
         raise UsageError(name, str(error)) from error
 

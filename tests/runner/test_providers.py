@@ -1,6 +1,7 @@
 """Real models, against a local server that speaks the OpenAI chat protocol."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -216,3 +217,26 @@ async def test_an_error_that_is_none_of_ours_is_a_model_error_too() -> None:
     retried = await Agent("a", Flaky(ModelError("m", "network", "cut", retry=True)), retries=QUICK).prompt("hi").run()
     assert (retried.output, retried.steps) == ("fine", 2)
     assert retried.usage == Usage(1, 7, 7) or retried.usage.input_tokens > 0
+
+
+async def test_an_endpoint_of_ones_own_is_spoken_to_by_the_chat_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(scripted(says("Hello."))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        result = await Agent("a", "openai:gpt-5-mini", retries=QUICK).prompt("go").run()
+    assert (result.status, result.output) == ("completed", "Hello."), result.error
+    assert result.run.data.previous_model == "openai:gpt-5-mini"
+
+
+async def test_a_model_that_cannot_be_had_is_told_before_there_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    trace = tmp_path / "a.jsonl"
+    for name, message in (("openai:gpt-5-mini", "OPENAI_API_KEY"), ("nobody:x", "Unknown model")):
+        with pytest.raises(UsageError, match=message):
+            await Agent("a", name).prompt("go").id("mine").run(trace=str(trace))
+        assert not trace.exists()
+    done = await Agent("a", ScriptedModel("x")).prompt("go").id("mine").run(trace=str(trace))
+    again = await Agent("a", "openai:gpt-5-mini").resume(trace).run()  # it is over: no model is asked
+    assert (again.status, again.output) == ("completed", done.output)
