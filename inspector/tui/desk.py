@@ -203,7 +203,8 @@ class Desk:
 
         told = [
             "The run stops as soon as what is under way has ended. What is given up before that may have happened: "
-            "it waits for a word of yours at the next resume. Everything that has ended is written down.",
+            "it waits for a word of yours at the next resume. Everything that has ended is written down. A body that "
+            "blocks goes on in its thread until it ends, or the inspector does; what it returns is not taken.",
             live.line_text(),
         ]
         answers = (

@@ -58,6 +58,39 @@ def two(folder: Path, name: str = "two_calls_app") -> tuple[str, str]:
     return path, f"{file}:agent"
 
 
+BLOCKED = """
+import os, time
+from inspector import Network, actor
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+@actor
+def block(number: int) -> int:
+    if not os.path.exists(os.path.join(FOLDER, "open")):
+        raise ValueError("the gate is shut")
+    while not os.path.exists(os.path.join(FOLDER, "gate")):
+        time.sleep(0.01)
+    return number
+
+net = Network("blocked")
+node = net.add(block)
+net.connect(net.input("number"), node.number)
+net.connect(node.out, net.output("number"))
+"""
+
+
+def blocked(folder: Path) -> tuple[str, str]:
+    """(the run of a network that failed, its code as a target). With `folder/open` its body blocks, until there is
+    `folder/gate`."""
+    file = folder / "blocked_app.py"
+    file.write_text(BLOCKED)
+    path = str(folder / "blocked.jsonl")
+    with ThreadPoolExecutor(1) as pool:
+        net = load(f"{file}:net").value
+        assert pool.submit(lambda: net.run_sync({"number": [1]}, trace=path)).result().status == "failed"
+    return path, f"{file}:net"
+
+
 def gate(folder: Path) -> None:
     """Let the second tool end."""
     (folder / "gate").touch()

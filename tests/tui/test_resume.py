@@ -23,7 +23,7 @@ from inspector.tui.app import Inspector
 from inspector.tui.asking import Choice, TextPage
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.resumescreen import ResumePage
-from tests.tui.resuming import ended, gate, opened, plan_page, planned, two
+from tests.tui.resuming import blocked, ended, gate, opened, plan_page, planned, two
 from tests.tui.screens import press, row_texts, run_screen, settle, texts, until
 
 SUSPENDED = "examples/refund-suspended.jsonl"
@@ -173,6 +173,29 @@ async def test_a_second_ctrl_c_says_what_would_be_lost_and_gives_up(tmp_path: Pa
         await planned(app, pilot)
         await press(pilot, "r")
         await ended(app, pilot, "completed")
+
+
+async def test_a_body_that_blocks_is_given_up_too(tmp_path: Path) -> None:
+    path, target = blocked(tmp_path)
+    (tmp_path / "open").touch()
+    try:
+        async with opened(path, target, size=(120, 30)) as (app, pilot):
+            await press(pilot, "r")
+            await planned(app, pilot)
+            await press(pilot, "r")
+            await until(pilot, lambda: any("block started" in row for row in texts(app)))
+            await press(pilot, "ctrl+c")
+            await until(pilot, lambda: any("stopping at the next boundary" in row for row in texts(app)))
+            await press(pilot, "ctrl+c")
+            assert isinstance(app.screen, Choice)
+            assert "goes on in its thread until it ends" in " ".join(row.strip(" │┃|") for row in texts(app))
+            await press(pilot, "down", "enter")
+            await until(pilot, lambda: any("given up" in row for row in texts(app)))
+            await press(pilot, "r")
+            page = await planned(app, pilot)
+            assert [need.call_id for need in page.deciding.owed()] == ["block#1"]
+    finally:
+        gate(tmp_path)
 
 
 async def test_a_network_that_failed_goes_on_where_it_failed(tmp_path: Path) -> None:

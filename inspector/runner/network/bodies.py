@@ -1,7 +1,8 @@
 """Running the body of a firing: an async function in the loop, any other in a thread, so that none holds up another.
 
 A run with one worker has no other firing to hold up, and a change of threads costs more than most bodies: there a
-body without a timeout runs where the loop runs.
+body without a timeout runs where the loop runs, if that is the main thread, in which a signal can end it. A body in
+a thread is left to itself when it is given up: it goes on until it ends, and what it returns is not taken.
 """
 
 import asyncio

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -57,7 +58,9 @@ class Driven:
         self.machine = NetworkMachine(run, max(workers, 1))
         self.threads = Threads()
         self.control, self.observe = control or Control(), observe
-        self._inline = self.control.inline if workers <= 1 else None
+        # Elsewhere than in the main thread, where signals are heard, nothing could end what is done inline.
+        main = threading.current_thread() is threading.main_thread()
+        self._inline = self.control.inline if workers <= 1 and main else None
         self.open: dict[str, tuple[str, Value] | None] = {}
         self.decided = Decided()
         self.claims = Claims()
