@@ -195,7 +195,7 @@ def resume(job: Job, emit: Emit, *, expected: str | None = None) -> Ended:
         emit({"event": "needs", **msgspec.structs.asdict(need)})
     if owed and not driver.partial:
         run = job.source.run()
-        return Ended(run=run.id, status="suspended", reason=_owed(owed), trace=job.path)
+        return Ended(run=run.id, status="suspended", reason=_owed(owed), trace=job.path, outcome=None)
     _audit(job, plan)
     return driver.resume(job, plan, emit)
 

@@ -12,6 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from inspector.errors import UsageError
+from inspector.model.stored import Stored
 from inspector.model.text import one_line
 from inspector.model.values import preview, to_json
 from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
@@ -81,9 +82,18 @@ def resume_command(
             for refusal in error.refusals:
                 accept = f" (to go on all the same: --accept {refusal.code})" if hasattr(refusal, "accept") else ""
                 _complain(refusal.subject, refusal.code, refusal.detail + accept)
+            if json and isinstance(job.source, Stored):
+                printer(out, json)(_refused(error))
             return int(error.exit_code)
         finish(out, ended, json)
     return EXITS.get(ended.status, 1)
+
+
+def _refused(error: Refused) -> dict[str, Any]:
+    """What asking for a run of a store came to that did not go on."""
+    refusals = [{"code": item.code, "subject": item.subject, "detail": item.detail} for item in error.refusals]
+    outcome = "existing_owner" if refusals[0]["code"] == "owned" else "refused"
+    return {"event": "refused", "outcome": outcome, "refusals": refusals}
 
 
 def run_command(

@@ -130,7 +130,8 @@ class Decisions(Record, frozen=True, kw_only=True):
 
 class Ended(Record, frozen=True, kw_only=True):
     """How a resumed run ended, or that it is suspended again. `trace` is its file or store; `replayed`
-    and `ran` count steps."""
+    and `ran` count steps. `outcome`: whether it went on, or was over and gave its result again; None where there was
+    nothing that could have gone on."""
 
     run: str | None
     status: RunStatus
@@ -140,6 +141,7 @@ class Ended(Record, frozen=True, kw_only=True):
     resumed_from: str | None = None
     replayed: int = 0
     ran: int = 0
+    outcome: Literal["started", "terminal_replay"] | None = "started"
 
 
 def split(option: str, text: str, known: Iterable[str]) -> tuple[str, str | None]:

@@ -114,6 +114,7 @@ def test_run_check_resume(shell: Shell) -> None:
         "resumed_from": None,
         "replayed": 0,
         "ran": 2,
+        "outcome": "started",
     }
     assert [call["call_id"] for call in lines[-2]["pending"]] == ["c2", "c3"]
     code, (plan,), _ = shell("check", "a.jsonl", "--app", "app.py:agent", "--json")

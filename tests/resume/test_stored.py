@@ -77,11 +77,14 @@ def test_a_run_from_its_start_to_its_replay(shell: Shell) -> None:
     before = (shell.folder / "runs.db").read_bytes()
     code, events = shell.json("resume", "runs.db", "--run", "r-1")
     assert (code, events[-1]["status"], (shell.folder / "runs.db").read_bytes()) == (4, "suspended", before)
+    assert events[-1]["outcome"] is None, "nothing was decided, so that nothing went on"
     code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1", "--plan", plan["plan"])
     assert (code, events[-1]["status"], events[-1]["output"]) == (0, "completed", "done")
     assert (events[-1]["replayed"], events[-1]["ran"], events[-1]["trace"]) == (2, 2, "runs.db")
+    assert events[-1]["outcome"] == "started"
     code, events = shell.json("resume", "sqlite:///runs.db", "--run", "r-1")
     assert (code, [event["event"] for event in events], events[-1]["output"]) == (0, ["result"], "done")
+    assert (events[-1]["outcome"], events[-1]["replayed"], events[-1]["ran"]) == ("terminal_replay", 4, 0)
     code, _, err = shell("resume", "runs.db", "--run", "r-1", "--plan", plan["plan"])
     assert (code, "plan_changed" in err) == (3, True)
 
@@ -156,6 +159,10 @@ def test_whoever_drives_a_run_is_named_and_can_be_taken_over(shell: Shell) -> No
     assert "process 5 on there since" in plan["refusals"][0]["detail"]
     code, _, err = shell("resume", "runs.db", "--run", "r-1", "--approve", "c1")
     assert (code, "owned" in err, "process 5 on there" in err, err.count("\n")) == (5, True, True, 1)
+    code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1")
+    assert (code, [event["event"] for event in events]) == (5, ["refused"])
+    assert events[0]["outcome"] == "existing_owner"
+    assert [found["code"] for found in events[0]["refusals"]] == ["owned"]
     code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1", "--accept", "owned")
     assert (code, events[-1]["status"]) == (0, "completed")
     store.close()
@@ -176,6 +183,8 @@ def test_a_changed_program_is_refused_by_name(shell: Shell) -> None:
         ],
     )
     assert plan["diff"]["settings"] == [{"path": "instructions", "left": None, "right": "Be kind."}]
+    code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1")
+    assert (code, [(event["event"], event["outcome"]) for event in events]) == (3, [("refused", "refused")])
     code, _, err = shell("resume", "runs.db", "--run", "r-1", "--approve", "c1")
     assert (code, "definition_changed" in err, (shell.folder / "runs.db").read_bytes()) == (3, True, before)
     accepted = ("--approve", "c1", "--accept", "definition_changed")
@@ -220,6 +229,8 @@ def test_a_network_goes_on_from_an_earlier_step_as_a_trace_of_its_own(shell: She
     shell.app(NET)
     start = ("run", "till.py:agent", "--input", '{"x": [5]}', "--store", "runs.db", "--key", "n")
     assert shell.json(*start)[1][-1]["output"] == {"y": [12]}
+    again = shell.json("resume", "runs.db", "--run", "n")[1][-1]
+    assert (again["run"], again["outcome"], again["output"], again["ran"]) == ("n", "terminal_replay", {"y": [12]}, 0)
     before = (shell.folder / "runs.db").read_bytes()
     code, (plan,) = shell.json("check", "runs.db", "--run", "n", "--step", "1")
     assert (code, plan["resumable"], [run["name"] for run in plan["runs"]]) == (0, True, ["double"])

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,7 +15,7 @@ from inspector.resume.plan import Plan, Refusal
 from inspector.runner import frozen
 from inspector.runner.durable import DurableResuming, saved_run, whole
 from inspector.runner.errors import ResumeRefused
-from inspector.runner.outcomes import ExistingOwner, Outcome
+from inspector.runner.outcomes import ExistingOwner, Outcome, Started, TerminalReplay
 from inspector.runner.preflight import Finding
 from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
@@ -29,6 +29,7 @@ class Ended(msgspec.Struct, frozen=True):
     store: str
     result: RunResult
     replayed: int
+    outcome: Literal["started", "terminal_replay"]
 
 
 def in_place(job: Job) -> bool:
@@ -94,7 +95,12 @@ def resume(job: Job, source: Stored, plan: Plan, decide: Callable[[Job, Any], Du
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     if isinstance(outcome, ExistingOwner):
         raise Refused([Refusal(code="owned", subject=row.key, detail=str(outcome))], plan)
-    return Ended(row.key, job.path, outcome.result, row.steps)
+    return Ended(row.key, job.path, outcome.result, row.steps, named(outcome))
+
+
+def named(outcome: Started[Any] | TerminalReplay[Any]) -> Literal["started", "terminal_replay"]:
+    """An outcome as a word."""
+    return "started" if isinstance(outcome, Started) else "terminal_replay"
 
 
 def _went_on(

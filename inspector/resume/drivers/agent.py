@@ -166,7 +166,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     if plan.needs and not (plan.runs or plan.runs_again or job.decisions.calls()):
         # Nothing would run: it stays as it is, and no new run is made of it.
         key = job.source.stored.key if isinstance(job.source, Stored) else saved.id
-        return Ended(run=key, status="suspended", reason=_reason(plan), trace=job.path)
+        return Ended(run=key, status="suspended", reason=_reason(plan), trace=job.path, outcome=None)
     if isinstance(job.control, Steering):
         model = asked.setup.model
         job.control.models = (model if isinstance(model, str) else getattr(model, "name", "model"),)
@@ -182,7 +182,9 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     except ResumeRefused as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     ended = _ended(result, emit)
-    return msgspec.structs.replace(ended, replayed=saved.step, resumed_from=None if over else saved.id)
+    if over:
+        return msgspec.structs.replace(ended, replayed=saved.step, resumed_from=None, outcome="terminal_replay")
+    return msgspec.structs.replace(ended, replayed=saved.step, resumed_from=saved.id)
 
 
 def _reason(plan: Plan) -> str | None:
@@ -208,7 +210,8 @@ def start(asked: Start, emit: Emit) -> Ended:
 
 def _ended_as(stored: "_stored.Ended", emit: Emit) -> Ended:
     ended = _ended(stored.result, emit)
-    return msgspec.structs.replace(ended, run=stored.key, trace=stored.store, replayed=stored.replayed)
+    told = {"run": stored.key, "trace": stored.store, "replayed": stored.replayed, "outcome": stored.outcome}
+    return msgspec.structs.replace(ended, **told)
 
 
 def _ended(result: RunResult, emit: Emit) -> Ended:

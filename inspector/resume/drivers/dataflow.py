@@ -245,14 +245,22 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Wa
 def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     """Carry a plan out."""
     saved = _saved(job)
-    if saved.status == "completed" and job.at_last and not job.decisions.edits:
-        output = _output(saved, _large(job))
-        return Ended(run=saved.header.id, status="completed", output=output, trace=job.path, replayed=saved.step)
+    stored = isinstance(job.source, Stored)
+    if saved.status == "completed" and job.at_last and not job.decisions.edits and not stored:
+        return Ended(
+            run=saved.header.id,
+            status="completed",
+            output=_output(saved, _large(job)),
+            trace=job.path,
+            replayed=saved.step,
+            outcome="terminal_replay",
+        )
     if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits):
         # Nothing would run: it stays as it is, and no new run is made of it.
         words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
         reason = words[plan.needs[0].question]
-        return Ended(run=saved.header.id, status="suspended", reason=reason, trace=job.path)
+        run = job.source.stored.key if isinstance(job.source, Stored) else saved.header.id
+        return Ended(run=run, status="suspended", reason=reason, trace=job.path, outcome=None)
     if isinstance(job.source, Stored) and _stored.in_place(job):
         return _resume_stored(job, job.source, plan, saved, emit)
     # Behind a store, what goes on from an earlier step, or edited, is a run of its own, with a trace.
@@ -287,7 +295,8 @@ def _resume_stored(job: Job, source: Stored, plan: Plan, saved: SavedNetwork, em
             raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     if isinstance(outcome, ExistingOwner):
         raise Refused([Refusal(code="owned", subject=key, detail=str(outcome))], plan)
-    return msgspec.structs.replace(_ended(outcome.result, emit), run=key, trace=job.path)
+    told = {"run": key, "trace": job.path, "outcome": _stored.named(outcome)}
+    return msgspec.structs.replace(_ended(outcome.result, emit), **told)
 
 
 def _large(job: Job) -> LargeValues:
