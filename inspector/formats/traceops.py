@@ -11,7 +11,7 @@ import msgspec
 
 from inspector.formats.files import File
 from inspector.formats.lines import Scan, line_at
-from inspector.model.records import Operation, OperationKind, Program
+from inspector.model.records import Operation, OperationKind, Program, doubt
 from inspector.model.run import Pending, PendingKind, PendingStatus, State
 
 LEAD = b'{"record":"o'
@@ -86,7 +86,9 @@ def _settled(row: Pending, writer: Program | None, alive: bool) -> Pending:
     on says what was known then."""
     if row.status != "in_flight" or alive or writer is None:
         return row
-    return msgspec.structs.replace(row, status="ambiguous", note=row.note or _note(writer))
+    return msgspec.structs.replace(
+        row, status="ambiguous", note=row.note or f"started{_by(writer)}, no result recorded: it may have happened"
+    )
 
 
 def _same(row: Pending, operation: Operation) -> bool:
@@ -126,10 +128,9 @@ def _applied(row: Pending, operation: Operation, writer: Program | None, alive: 
         status = "in_flight"
     elif operation.status in ("started", "ambiguous"):
         # What it waited for before it began says nothing any more.
-        status, note = "ambiguous", note if row.status == "ambiguous" and note else _note(writer)
+        status, note = "ambiguous", note if row.status == "ambiguous" and note else doubt(operation, _by(writer))
     return msgspec.structs.replace(row, status=status, result=result, note=note, since=operation.at or row.since)
 
 
-def _note(writer: Program | None) -> str:
-    who = f" by process {writer.pid} on {writer.host}" if writer and writer.pid and writer.host else ""
-    return f"started{who}, no result recorded: it may have happened"
+def _by(writer: Program | None) -> str:
+    return f" by process {writer.pid} on {writer.host}" if writer and writer.pid and writer.host else ""

@@ -89,6 +89,16 @@ class Operation(Record, frozen=True, kw_only=True, tag_field="record", tag="oper
     """What the machine took in with it, in its own form; None where result and error say it all."""
 
 
+def doubt(operation: Operation, who: str = "") -> str:
+    """Why an operation may have happened, and under which key that can be looked up where it went; `who` began it."""
+    if operation.error is not None:
+        told = f"raised {operation.error.message}, which does not say what it did"
+    else:
+        told = f"started{who}, no result recorded"
+    key = f" (idempotency key {operation.idempotency_key})" if operation.idempotency_key else ""
+    return f"{told}: it may have happened{key}"
+
+
 class Move(Record, frozen=True, kw_only=True, tag_field="record", tag="move", omit_defaults=True):
     """What the machine took in that is no operation, in its own form, after step `seq`."""
 

@@ -179,6 +179,7 @@ def _take_up(leg: Leg, rows: Sequence[OperationRow]) -> bool:
     for row in rows:
         if row.operation.status == "ambiguous" and row.operation.kind in ("model", "tool"):
             leg.open[row.operation.internal_call_id or ""] = row.operation
+            leg.doubt(row.operation)
     later = [row.started for row in rows if row.operation.kind == "tool" and row.operation.seq > leg.recorder.seq]
     begun = [at for at in later if at is not None]
     if begun and leg.run.slots:

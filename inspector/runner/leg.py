@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from inspector.model.records import Operation
+from inspector.model.records import Operation, doubt
 from inspector.model.run import RunError
 from inspector.model.values import Value, to_json
 from inspector.runner import view
@@ -155,10 +155,15 @@ class Leg:
         self.recorder.move(event)
         self.run.send(event)
 
+    def doubt(self, operation: Operation) -> None:
+        """A call may have happened: the states of the run say why."""
+        self.recorder.shown.doubts[operation.internal_call_id or ""] = doubt(operation)
+
     def resolved(self, call: str, event: AnyEvent, status: str = "failed", **about: Any) -> None:
         """Tell the machine what becomes of a call that may have happened ("": the model's); its operation ends
         with it, where it stands in this journal."""
         operation = self.open.pop(call, None)
+        self.recorder.shown.doubts.pop(call, None)
         if operation is None:
             self.tell(event)
             return

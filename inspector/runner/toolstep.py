@@ -131,6 +131,7 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
     if _may_have_happened(leg, came, planned.tool):
         error = RunError(type=came.kind, message=str(came.value))
         leg.recorder.operation(operation, "ambiguous", durable=True, error=error)
+        leg.doubt(msgspec.structs.replace(operation, error=error))
         leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="ambiguous")
         return Ran(call)
     return await _finish(leg, call, arguments, came, operation)

@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from inspector.model import digest as digests
 from inspector.model import run as neutral
 from inspector.model.run import Definition, Hook, Pending, PendingStatus, State, Step, Tool
@@ -21,6 +23,8 @@ class View:
 
     def __init__(self, data: RunData, hooks: tuple[Hook, ...]) -> None:
         self.data, self.hooks = data, hooks
+        self.doubts: dict[str, str] = {}
+        """Why a call that was begun may have happened, by call, where it is known."""
         self._shown = as_neutral(data.history or ())
         self._taken = 0
         self._first: Message | None = None
@@ -38,7 +42,7 @@ class View:
         return State(
             step=step,
             messages=(*self._shown, *as_neutral(_not_taken_over(data))),
-            pending=tuple(_pending(data)),
+            pending=tuple(_doubted(_pending(data), self.doubts)),
             values=dict(data.scratch) or None,
             hooks=self.hooks,
         )
@@ -57,6 +61,14 @@ def _not_taken_over(data: RunData) -> list[Message]:
 def settled(slots: Sequence[Slot]) -> bool:
     """Whether every call of a batch has its answer."""
     return all(slot.status in ("answered", "denied") for slot in slots)
+
+
+def _doubted(rows: list[Pending], doubts: dict[str, str]) -> list[Pending]:
+    """The rows; of what is under way, what is known of it."""
+    if not doubts:
+        return rows
+    known = [doubts.get(row.internal_call_id or "") if row.status == "in_flight" else None for row in rows]
+    return [row if note is None else replace(row, note=note) for row, note in zip(rows, known, strict=True)]
 
 
 def _pending(data: RunData) -> list[Pending]:

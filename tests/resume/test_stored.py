@@ -137,6 +137,27 @@ def test_what_cannot_be_restored_is_refused_by_check_too(shell: Shell, harm: str
     assert (exit_code, code in err, (shell.folder / "runs.db").read_bytes()) == (3, True, before)
 
 
+def test_what_may_have_happened_is_told_with_its_reason_and_the_key_to_look_it_up_by(shell: Shell) -> None:
+    shell.app(APP.replace("(needs_approval=True)", "").replace('return f"paid {amount}"', 'raise OSError("line cut")'))
+    start = ("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
+    assert shell.json(*start)[1][-1]["reason"] == "reconciliation"
+    for decided in ((), ("--reconcile", "c1=leave")):
+        if decided:
+            assert shell("resume", "runs.db", "--run", "r-1", *decided)[0] == 4
+        _, (plan,) = shell.json("check", "runs.db", "--run", "r-1")
+        store = open_store("runs.db")
+        (row,) = store.operations("r-1", open_only=True)
+        store.close()
+        (need,) = plan["needs"]
+        assert need["detail"] == (
+            "raised OSError: line cut, which does not say what it did: it may have happened "
+            f"(idempotency key {row.operation.idempotency_key})"
+        )
+        _, (shown,) = shell.json("show", "runs.db", "--run", "r-1")
+        (pending,) = shown["state"]["pending"]
+        assert (pending["status"], pending["note"]) == ("ambiguous", need["detail"])
+
+
 def test_a_run_that_goes_on_in_the_store_has_no_trace(shell: Shell) -> None:
     shell("run", "till.py:agent", "--input", '"go"', "--store", "runs.db", "--key", "r-1")
     code, _, err = shell("resume", "runs.db", "--run", "r-1", "--approve", "c1", "--trace", "x.jsonl")

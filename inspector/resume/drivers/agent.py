@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -103,10 +104,7 @@ def plan(job: Job) -> Plan:
         replays=_replays(job),
         runs=tuple(_planned(work) for work in found.runs),
         runs_again=tuple(_planned(work) for work in found.again),
-        needs=tuple(
-            Need(call_id=owed.call_id, name=owed.name, question=owed.question, detail=owed.detail)
-            for owed in found.owed
-        ),
+        needs=tuple(_needs(job, found)),
         edits=tuple(Edit(path=change.path, before=change.before, after=change.after) for change in asked.edited),
         refusals=tuple(_refusal(item) for item in refused if item not in accepted),
         warnings=(
@@ -130,6 +128,16 @@ async def _examined(agent: Agent, asked: Resuming, saved: Restored) -> Preflight
         if agent.setup.registry.sources:
             await stack.enter_async_context(agent)
         return await resuming.examined(asked, saved, Claims() if saved.path is not None else None)
+
+
+def _needs(job: Job, found: Preflight) -> Iterator[Need]:
+    """What is owed. Of what may have happened, the journal knows more than the run."""
+    state = job.source.state(job.step)
+    pending = state.pending if state is not None and state.pending is not None else ()
+    notes = {item.call_id: item.note for item in pending if item.status == "ambiguous" and item.note}
+    for owed in found.owed:
+        known = notes.get(owed.call_id) if owed.question == "reconcile" else None
+        yield Need(call_id=owed.call_id, name=owed.name, question=owed.question, detail=known or owed.detail)
 
 
 def _planned(work: Work) -> Planned:
