@@ -245,8 +245,8 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Wa
 def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     """Carry a plan out."""
     saved = _saved(job)
-    stored = isinstance(job.source, Stored)
-    if saved.status == "completed" and job.at_last and not job.decisions.edits and not stored:
+    in_store = isinstance(job.source, Stored)
+    if saved.status == "completed" and job.at_last and not job.decisions.edits and not in_store:
         return Ended(
             run=saved.header.id,
             status="completed",

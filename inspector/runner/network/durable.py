@@ -4,6 +4,7 @@ from typing import Self
 
 import msgspec
 
+from inspector.dataflow.codec import Unreadable
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan
 from inspector.errors import RefusedError, StoreError, UnreadableError, UsageError
@@ -139,11 +140,16 @@ class DurableNetwork(GoingOn):
             await Outbox(self.store.over(row), self._sink).finish()
         kept = saved.output if isinstance(saved.output, dict) else {}
         values = self.network.values.beside(LargeValues(None, stored=self._large))
+        try:
+            saved_outputs = {port: [values.whole(token) for token in tokens] for port, tokens in kept.items()}
+            outputs = {port: [values.decode(token) for token in tokens] for port, tokens in kept.items()}
+        except Unreadable as error:
+            raise UnreadableError(f"{self.store.url}: {self.key}", str(error)) from error
         return NetworkResult(
             status=row.status,
             reason=row.reason,
-            saved_outputs={port: [values.whole(token) for token in tokens] for port, tokens in kept.items()},
-            outputs={port: [values.decode(token) for token in tokens] for port, tokens in kept.items()},
+            saved_outputs=saved_outputs,
+            outputs=outputs,
             run_id=row.id,
             trace=self.store.url,
             replayed=saved.step,
