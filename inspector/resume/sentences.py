@@ -3,8 +3,8 @@
 SENTENCES = {
     "graph_changed": "The graph is not the one that the run was made with, and its tokens stand between nodes of the "
     "old one. Go back to the code that the run was made with, or start a new run.",
-    "tool_missing": "A call that is still to be made needs a tool that the code no longer has. Put the tool back, or "
-    "accept that the model is told that it is gone.",
+    "tool_missing": "A call that is still to be made needs a tool that the code no longer has. Put the tool back, "
+    "deny or answer the call, or accept that the model is told that it is gone.",
     "arguments_invalid": "The arguments that the model gave do not fit the tool as it is today. Edit them, or deny "
     "the call.",
     "hook_missing": "A hook or an approval that watched over this run is no longer there, so what it would have kept "

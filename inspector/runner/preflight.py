@@ -178,6 +178,11 @@ class Word(msgspec.Struct, kw_only=True):
     edited: Value | UnsetType
     reconciled: str | None
 
+    @property
+    def settled(self) -> bool:
+        """Whether the call has its result, so that no tool is needed for it."""
+        return self.denied or self.answered or self.reconciled in ("result", "failure", "abort")
+
 
 def _word(slots: Sequence[Slot], place: int, decided: Decided) -> Word:
     call = slots[place].call
@@ -197,13 +202,12 @@ def _word(slots: Sequence[Slot], place: int, decided: Decided) -> Word:
 def _call(slot: Slot, word: Word, recorded: Definition | None, tool: AnyTool | None, found: Preflight) -> None:
     name, call_id = slot.call.name, word.call_id
     will_run = _will_run(slot, word, tool, found)
-    if tool is None:
+    if tool is None and not word.settled:
         detail = f"the call {call_id} needs it, and there is no tool of that name any more"
         found.findings.append(Finding("tool_missing", name, detail))
+    if tool is None or not will_run:
         return
-    if not will_run:
-        return
-    problem = tool.check(slot.effective if word.edited is UNSET else word.edited)
+    problem = None if word.settled else tool.check(slot.effective if word.edited is UNSET else word.edited)
     if problem is not None:
         detail = f"the arguments of the call {call_id} do not validate any more: {problem}"
         found.findings.append(Finding("arguments_invalid", name, detail))
@@ -212,7 +216,8 @@ def _call(slot: Slot, word: Word, recorded: Definition | None, tool: AnyTool | N
     if gated and tool.needs_approval is False:
         detail = f"the call {call_id} waited for an approval that the tool does not ask for any more"
         found.findings.append(Finding("hook_missing", name, detail))
-    if before is not None and before.digest and tool.spec.digest and before.digest != tool.spec.digest:
+    changed = before is not None and before.digest and tool.spec.digest and before.digest != tool.spec.digest
+    if before is not None and changed and not word.settled:
         detail = f"the tool changed since the call {call_id} was made: {_what(before, tool.spec)}"
         found.findings.append(Finding("tool_changed", name, detail, False, True))
 
@@ -231,7 +236,7 @@ def _will_run(slot: Slot, word: Word, tool: AnyTool | None, found: Preflight) ->
         found.owed.append(Owed(call_id, name, "approve"))
     elif not word.denied:
         found.runs.append(Work(name, "tools", call_id))
-    # Also what is denied is looked at: a gate that is gone says that the code is not what it was.
+    # Also of what is denied the gate is looked at: one that is gone says that the code is not what it was.
     return True
 
 

@@ -147,3 +147,22 @@ async def test_a_budget_of_tokens_that_is_spent_can_be_raised(tmp_path: Path) ->
             await (asked if budget is None else asked.token_budget(budget)).run()
     done = await agent(*turns).resume(first.trace).token_budget(11).run()  # type: ignore[arg-type]
     assert (done.status, done.output, done.run.data.token_budget) == ("completed", "done", 11)
+
+
+@pytest.mark.parametrize("removed", [True, False])
+async def test_a_call_that_is_not_to_run_needs_no_tool_that_fits(removed: bool) -> None:
+    first = await agent().prompt("go").run()
+    other = tool(name="pay", needs_approval=True)(lambda cents: f"paid {cents}")
+    today = Agent("payer", ScriptedModel(BATCH, "done"), tools=[look] if removed else [look, other])
+    with pytest.raises(ResumeRefused, match="tool_missing" if removed else "arguments_invalid"):
+        await today.resume(first).deny("c2").run()  # c3 is still to run
+    done = await today.resume(first).deny("c2", "no").answer("c3", "paid by hand").run()
+    assert (done.status, done.output) == ("completed", "done")
+
+
+async def test_a_denied_call_still_tells_of_a_gate_that_is_gone() -> None:
+    first = await agent().prompt("go").run()
+    ungated = tool(name="pay")(lambda n: f"paid {n}")
+    today = Agent("payer", ScriptedModel(BATCH, "done"), tools=[look, ungated])
+    with pytest.raises(ResumeRefused, match="hook_missing"):
+        await today.resume(first).deny("c2").deny("c3").run()
