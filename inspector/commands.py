@@ -14,35 +14,10 @@ os.environ.setdefault("TYPER_USE_RICH", "false")
 import typer
 
 from inspector import __version__
+from inspector import options as opt
 from inspector.errors import UsageError
 from inspector.exits import complain
 from inspector.model.text import one_line
-from inspector.options import (
-    Accept,
-    Answer,
-    App,
-    Approve,
-    Arguments,
-    Calls,
-    Deny,
-    Edits,
-    Format,
-    Json,
-    MaxTurns,
-    Path,
-    PlanToken,
-    ReadOnly,
-    Reconcile,
-    Rerun,
-    RunId,
-    StepNo,
-    Steps,
-    StoreUrl,
-    TakeOver,
-    TokenBudget,
-    Trace,
-    Why,
-)
 
 if TYPE_CHECKING:
     from inspector.diff import Side
@@ -61,7 +36,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def _main(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
-    read_only: ReadOnly = False,
+    read_only: opt.ReadOnly = False,
 ) -> None:
     if read_only:
         from inspector.policy import set_read_only
@@ -74,7 +49,12 @@ def _main(
 
 @app.command()
 def show(
-    path: Path, run: RunId = None, step: StepNo = None, steps: Steps = None, format: Format = None, json: Json = False
+    path: opt.Path,
+    run: opt.RunId = None,
+    step: opt.StepNo = None,
+    steps: opt.Steps = None,
+    format: opt.Format = None,
+    json: opt.Json = False,
 ) -> None:
     """The run and its state at a step."""
     from inspector.formats import open_path
@@ -103,12 +83,12 @@ def runs(
     store: Annotated[
         str | None, typer.Argument(metavar="[STORE]", help="Default: the store and the traces of this user.")
     ] = None,
-    url: StoreUrl = None,
+    url: opt.StoreUrl = None,
     status: Annotated[str | None, typer.Option("--status", metavar="STATUS", help="Only runs that are so.")] = None,
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Only runs of that name.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the newest N.")] = None,
-    format: Format = None,
-    json: Json = False,
+    format: opt.Format = None,
+    json: opt.Json = False,
 ) -> None:
     """The runs of a store or folder, newest last."""
     from inspector.listing import runs_command
@@ -119,7 +99,7 @@ def runs(
 @app.command(name="import")
 def take_in(
     path: Annotated[str, typer.Argument(metavar="TRACE", help="A trace of ours, as `export --raw` writes it.")],
-    store: StoreUrl = None,
+    store: opt.StoreUrl = None,
     key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What it is called there.")] = None,
 ) -> None:
     """Take a trace into a store of durable runs."""
@@ -137,8 +117,8 @@ def diff(
     ] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run of LEFT.")] = None,
     right_run: Annotated[str | None, typer.Option("--right-run", metavar="ID", help="Which run of RIGHT.")] = None,
-    format: Format = None,
-    json: Json = False,
+    format: opt.Format = None,
+    json: opt.Json = False,
 ) -> None:
     """What is different between two runs, two steps, or a run and today's code; exit code 1 when they differ."""
     from inspector.diff import Side, compare
@@ -162,7 +142,7 @@ def diff(
 
 
 @app.command()
-def formats(json: Json = False) -> None:
+def formats(json: opt.Json = False) -> None:
     """What can be read, and what of it can be resumed."""
     from inspector.formats.reader import readers
     from inspector.model.values import to_json
@@ -183,14 +163,14 @@ def formats(json: Json = False) -> None:
 
 @app.command()
 def check(
-    path: Path,
-    target: App,
-    run: RunId = None,
-    step: StepNo = None,
-    rerun: Rerun = None,
-    edit: Edits = None,
-    format: Format = None,
-    json: Json = False,
+    path: opt.Path,
+    target: opt.App,
+    run: opt.RunId = None,
+    step: opt.StepNo = None,
+    rerun: opt.Rerun = None,
+    edit: opt.Edits = None,
+    format: opt.Format = None,
+    json: opt.Json = False,
 ) -> None:
     """The plan of a resume: what would be replayed, run and run again. Runs nothing of the run."""
     from inspector.resume.console import check_command
@@ -202,26 +182,27 @@ def check(
 
 @app.command()
 def resume(
-    path: Path,
-    target: App,
-    run: RunId = None,
-    step: StepNo = None,
-    rerun: Rerun = None,
-    approve: Approve = None,
-    deny: Deny = None,
-    answer: Answer = None,
-    reconcile: Reconcile = None,
-    arguments: Arguments = None,
-    edit: Edits = None,
-    accept: Accept = None,
-    why: Why = None,
-    over: TakeOver = None,
-    trace: Trace = None,
-    plan: PlanToken = None,
-    max_turns: MaxTurns = None,
-    tokens: TokenBudget = None,
-    format: Format = None,
-    json: Json = False,
+    path: opt.Path,
+    target: opt.App,
+    run: opt.RunId = None,
+    step: opt.StepNo = None,
+    rerun: opt.Rerun = None,
+    approve: opt.Approve = None,
+    deny: opt.Deny = None,
+    answer: opt.Answer = None,
+    reconcile: opt.Reconcile = None,
+    arguments: opt.Arguments = None,
+    edit: opt.Edits = None,
+    accept: opt.Accept = None,
+    why: opt.Why = None,
+    over: opt.TakeOver = None,
+    stops: opt.Stops = None,
+    trace: opt.Trace = None,
+    plan: opt.PlanToken = None,
+    max_turns: opt.MaxTurns = None,
+    tokens: opt.TokenBudget = None,
+    format: opt.Format = None,
+    json: opt.Json = False,
 ) -> None:
     """Continue a run with today's code."""
     from inspector.resume.console import resume_command
@@ -248,6 +229,7 @@ def resume(
         trace=trace,
         expected=plan,
         max_turns=max_turns,
+        stops=stops or (),
         token_budget=tokens,
         json=json,
     )
@@ -258,27 +240,29 @@ def resume(
 def start(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="module:attribute or file.py:attribute.")],
     input: Annotated[str | None, typer.Option("--input", metavar="JSON", help="What the run is given.")] = None,
-    trace: Trace = None,
-    store: StoreUrl = None,
+    trace: opt.Trace = None,
+    store: opt.StoreUrl = None,
     key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What it is called there.")] = None,
-    json: Json = False,
+    stops: opt.Stops = None,
+    json: opt.Json = False,
 ) -> None:
     """Start a run of an agent or a network."""
     from inspector.resume.console import run_command
 
-    raise typer.Exit(run_command(target, input, trace=trace, store=store, key=key, json=json))
+    code = run_command(target, input, trace=trace, store=store, key=key, json=json, stops=stops or ())
+    raise typer.Exit(code)
 
 
 @app.command()
 def export(
-    path: Path,
-    run: RunId = None,
-    steps: Steps = None,
+    path: opt.Path,
+    run: opt.RunId = None,
+    steps: opt.Steps = None,
     to: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to.")] = "-",
     rig: Annotated[bool, typer.Option("--rig", help="As rig saves a run; nothing is masked.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Lose nothing: mask no credentials, escape no text.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a FILE that exists.")] = False,
-    format: Format = None,
+    format: opt.Format = None,
 ) -> None:
     """A run as a trace file of our own, with credentials masked."""
     from inspector.audit import record
@@ -312,10 +296,10 @@ def export(
 
 @app.command(name="open", hidden=True)
 def open_screen(
-    path: Path,
-    run: RunId = None,
-    step: StepNo = None,
-    format: Format = None,
+    path: opt.Path,
+    run: opt.RunId = None,
+    step: opt.StepNo = None,
+    format: opt.Format = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the run as it grows.")] = False,
     ascii: Annotated[bool, typer.Option("--ascii", help="Only ASCII characters on the screen.")] = False,
     mouse: Annotated[bool, typer.Option("--mouse", help="Take mouse clicks.")] = False,
@@ -324,10 +308,10 @@ def open_screen(
         typer.Option("--app", metavar="TARGET", help="Today's code, to compare with and to resume; imported."),
     ] = None,
     stops: Annotated[
-        Calls,
+        opt.Calls,
         typer.Option("--break", metavar="WHERE", help="Hold a resumed run there: tool:NAME, node:NAME, ..."),
     ] = None,
-    read_only: ReadOnly = False,
+    read_only: opt.ReadOnly = False,
 ) -> None:
     """The terminal UI."""
     from inspector.tui.means import Means

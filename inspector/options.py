@@ -22,6 +22,15 @@ StoreUrl = Annotated[
 ]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Only look: resume, import and reveal nothing.")]
 Calls = list[str] | None
+Stops = Annotated[
+    Calls,
+    typer.Option(
+        "--break",
+        metavar="WHERE",
+        help="Stop before tool:NAME, node:NAME, model:NAME (* is any), or behind a step with step:status=failed, "
+        "step:seq>=N; exit code 4.",
+    ),
+]
 Approve = Annotated[Calls, typer.Option("--approve", metavar="CALL", help="Let a waiting call run.")]
 Deny = Annotated[Calls, typer.Option("--deny", metavar="CALL[=REASON]", help="Refuse a waiting call.")]
 Answer = Annotated[Calls, typer.Option("--answer", metavar="CALL=JSON", help="Answer a question.")]

@@ -19,8 +19,12 @@ from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, r
 from inspector.resume.apps import load
 from inspector.resume.plan import Ended, read_decisions
 from inspector.resume.sentences import sentence
+from inspector.resume.steering import Steering, read_break
+from inspector.runner.drive import Control
 
 WIDTH = 160
+BROKE = "breakpoint"
+"""The reason of a run that was stopped at a breakpoint."""
 EXITS = {"completed": 0, "suspended": 4}
 """Exit codes by the status of a run; any other is a failure."""
 
@@ -58,6 +62,7 @@ def resume_command(
     trace: str | None,
     expected: str | None,
     max_turns: int | None,
+    stops: Sequence[str] = (),
     token_budget: int | None,
     json: bool,
 ) -> int:
@@ -77,7 +82,10 @@ def resume_command(
         decisions = read_decisions(options, _known_calls(job))
         job = msgspec.structs.replace(job, decisions=decisions)
         try:
-            ended = resume(job, printer(out, json), expected=expected)
+            # Whoever was stopped at a breakpoint, and goes on, wants to pass it.
+            leaves = job.source.run().reason == BROKE and job.at_last
+            control, emit = _stopping(stops, printer(out, json), leaves)
+            ended = resume(msgspec.structs.replace(job, control=control), emit, expected=expected)
         except Refused as error:
             for refusal in error.refusals:
                 accept = f" (to go on all the same: --accept {refusal.code})" if hasattr(refusal, "accept") else ""
@@ -86,6 +94,9 @@ def resume_command(
                 printer(out, json)(_refused(error))
             return int(error.exit_code)
         finish(out, ended, json)
+    if ended.reason == BROKE:
+        stored = f" --run {run}" if run is not None else ""
+        _tell_how(f"{ended.trace or path}{stored if ended.trace in (None, path) else ''}", target, control)
     return EXITS.get(ended.status, 1)
 
 
@@ -96,8 +107,31 @@ def _refused(error: Refused) -> dict[str, Any]:
     return {"event": "refused", "outcome": outcome, "refusals": refusals}
 
 
+def _stopping(stops: Sequence[str], emit: Emit, leaves: bool) -> tuple[Control, Emit]:
+    """(what stops a run at breakpoints, `emit` with an ear for them)."""
+    if not stops:
+        return Control(), emit
+    steering = Steering(emit, [read_break(text) for text in stops], stops=True, leaves=leaves)
+    return steering, steering.heard(emit)
+
+
+def _tell_how(place: str, target: str, control: Control) -> None:
+    held = control.held if isinstance(control, Steering) else None
+    sys.stderr.write(
+        f"runinspect: {one_line(place)}: held before {one_line(held or '')}; "
+        f"go on with: runinspect resume {one_line(place)} --app {one_line(target)}\n"
+    )
+
+
 def run_command(
-    target: str, text: str | None, *, trace: str | None, json: bool, store: str | None = None, key: str | None = None
+    target: str,
+    text: str | None,
+    *,
+    trace: str | None,
+    json: bool,
+    store: str | None = None,
+    key: str | None = None,
+    stops: Sequence[str] = (),
 ) -> int:
     """Start a run; every event is a line."""
     given = None
@@ -111,9 +145,12 @@ def run_command(
     if store is not None and trace is not None:
         raise UsageError("--trace", "a run in a store has its journal there: give one of --store and --trace")
     with own_stdout() as out:
-        asked = Start(app=load(target), input=given, trace=trace, store=store, key=key)
-        ended = start(asked, printer(out, json))
+        control, emit = _stopping(stops, printer(out, json), False)
+        asked = Start(app=load(target), input=given, trace=trace, store=store, key=key, control=control)
+        ended = start(asked, emit)
         finish(out, ended, json)
+    if ended.reason == BROKE:
+        _tell_how(f"{store} --run {ended.run}" if store is not None else str(ended.trace), target, control)
     return EXITS.get(ended.status, 1)
 
 

@@ -51,9 +51,11 @@ class Break(Record, frozen=True, kw_only=True):
 
 
 def read_break(text: str) -> Break:
-    """A breakpoint as it is written: `tool:refund`, `node:review/*`, `model:*`, `step:status=failed`,
+    """A breakpoint as it is written: `tool:refund`, `node:review/*`, `model:*` or just `model`, `step:status=failed`,
     `step:seq>=40`. Raises UsageError."""
-    kind, _, rest = text.strip().partition(":")
+    kind, colon, rest = text.strip().partition(":")
+    if not colon and kind in ("tool", "node", "model"):
+        rest = "*"
     if kind in ("tool", "node", "model") and rest:
         return Break(kind=kind, text=rest)  # type: ignore[arg-type]
     if kind == "step":
@@ -72,10 +74,19 @@ def read_break(text: str) -> Break:
 
 class Steering(Control):
     """The control of a run that somebody watches. `tell` is called, in the run's thread, with a `held` event
-    when it is held, and a `going` event when it goes on. `models` are the names of its models."""
+    when it is held, and a `going` event when it goes on. `models` are the names of its models. `stops`: nobody watches,
+    so it stops where it would be held; `leaves`: what it begins with is what it was stopped before, and is not held."""
 
-    def __init__(self, tell: Callable[[dict[str, Any]], object], breaks: Sequence[Break] = ()) -> None:
+    def __init__(
+        self,
+        tell: Callable[[dict[str, Any]], object],
+        breaks: Sequence[Break] = (),
+        *,
+        stops: bool = False,
+        leaves: bool = False,
+    ) -> None:
         super().__init__()
+        self._stops, self._leaves = stops, leaves
         self.breaks = tuple(breaks)
         self.models: tuple[str, ...] = ()
         self.held: str | None = None
@@ -122,6 +133,9 @@ class Steering(Control):
 
     def holds_before(self, kind: str, names: Sequence[str]) -> bool:
         """Whether the run is to be held before an effect of this kind and these names."""
+        if self._leaves:
+            self._leaves = False
+            return False
         if self._due is None:
             self._due = next((str(item) for item in self.breaks if item.before(kind, names)), None)
         if self._due is not None:
@@ -148,14 +162,18 @@ class Steering(Control):
         self.held = f"{kind} {', '.join(names)}"
         why, self._due = (f"breakpoint {self._due}" if self._due else "paused"), None
         self._tell({"event": "held", "before": self.held, "why": why})
+        if self._stops:
+            self.broke = True
+            self.stop()
 
     def _waits(self) -> bool:
         return self._paused and self._steps == 0 and not self.stopping
 
     def _goes(self) -> None:
         self._steps = max(self._steps - 1, 0)
-        self.held = None
-        self._tell({"event": "going"})
+        if not self._stops:
+            self.held = None
+            self._tell({"event": "going"})
 
 
 def subject(effect: Effect, models: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:

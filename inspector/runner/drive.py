@@ -25,6 +25,8 @@ class Control:
 
     def __init__(self) -> None:
         self.stopping = False
+        self.broke = False
+        """Whether it was stopped at a breakpoint: somebody wants to look, and nothing has gone wrong."""
         self._wanted = False
         self._inline = False
         self._lock = threading.Lock()

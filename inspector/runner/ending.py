@@ -43,6 +43,8 @@ async def settle(leg: Leg, effect: Effect | None) -> Ending:
         unresolved = isinstance(phase, Resolving)
         reason = "tools" if calls else "invalid_tool_call" if unresolved else "stopped"
         ending = Ending("suspended" if calls or unresolved else "interrupted", reason)
+        if leg.control.broke:
+            ending = Ending("suspended", "breakpoint")
     return await _closed(leg, ending)
 
 

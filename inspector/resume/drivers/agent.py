@@ -22,9 +22,11 @@ from inspector.resume.steering import Steering
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.claims import Claims
+from inspector.runner.drive import Control
 from inspector.runner.driving import Deciding, Resuming
 from inspector.runner.durable import told
 from inspector.runner.errors import ResumeRefused
+from inspector.runner.leg import Setup
 from inspector.runner.places import default_trace, new_id
 from inspector.runner.preflight import ACCEPTABLE, Finding, Preflight, Work
 from inspector.runner.restore import Restored
@@ -171,13 +173,11 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     saved = _saved(job)
     asked = _asked(job, saved)
     over = asked.is_over(saved.run)
-    if plan.needs and not (plan.runs or plan.runs_again or job.decisions.calls()):
+    if plan.needs and not (plan.runs or plan.runs_again or plan.edits or job.decisions.calls()):
         # Nothing would run: it stays as it is, and no new run is made of it.
         key = job.source.stored.key if isinstance(job.source, Stored) else saved.id
         return Ended(run=key, status="suspended", reason=_reason(plan), trace=job.path, outcome=None)
-    if isinstance(job.control, Steering):
-        model = asked.setup.model
-        job.control.models = (model if isinstance(model, str) else getattr(model, "name", "model"),)
+    _name_models(job.control, asked.setup)
     if isinstance(job.source, Stored) and _stored.in_place(job):
         return _ended_as(_stored.resume(job, job.source, plan, decide, emit), emit)
     asked.observe(emit).control(job.control)
@@ -195,6 +195,13 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     return msgspec.structs.replace(ended, replayed=saved.step, resumed_from=saved.id)
 
 
+def _name_models(control: Control, setup: Setup) -> None:
+    """So that breakpoints can name them."""
+    if isinstance(control, Steering):
+        model = setup.model
+        control.models = (model if isinstance(model, str) else getattr(model, "name", "model"),)
+
+
 def _reason(plan: Plan) -> str | None:
     words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
     return words[plan.needs[0].question] if plan.needs else None
@@ -207,6 +214,7 @@ def start(asked: Start, emit: Emit) -> Ended:
         raise UsageError("--input", "an agent needs a prompt: --input '\"...\"'")
     prompt = asked.input if isinstance(asked.input, str) else to_json(asked.input)
     run_id = new_id()
+    _name_models(asked.control, agent.setup)
     going = agent.prompt(prompt).id(run_id).observe(emit).control(asked.control)
     if asked.store is None:
         return _ended(in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.control), emit)

@@ -337,7 +337,7 @@ class Driven:
         if left:
             return "suspended", "reconciliation"
         if ended is None:
-            return "interrupted", "stopped"
+            return ("suspended", "breakpoint") if self.control.broke else ("interrupted", "stopped")
         if self.run.held:
             return "suspended", str(next((call["note"] for call in agents.calls(self.run)), "tools"))
         return "completed", None

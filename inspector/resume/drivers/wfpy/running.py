@@ -178,14 +178,18 @@ def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done,
     if stopped := _record(place).get("replayStopped"):
         emit({"event": "replay_stopped", "why": clean(str(stopped))})
     status: Any = "completed"
+    reason = None
     if done.error is not None:
         status = "cancelled" if job.control.stopping and isinstance(done.error, KeyboardInterrupt) else "failed"
+        if status == "cancelled" and job.control.broke:
+            status, reason = "suspended", "breakpoint"
         where = "/".join(getattr(done.error, "_wfpy_failed_path", None) or ())
         message = str(done.error) or type(done.error).__name__
         emit({"event": "error", "where": where, "type": type(done.error).__name__, "message": clean(message)})
     return Ended(
         run=place.run_id,
         status=status,
+        reason=reason,
         output=dict(_outputs(prepared, done.outputs)) if done.outputs is not None else None,
         trace=place.folder,
         resumed_from=job.source.run().id,
