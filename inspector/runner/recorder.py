@@ -50,6 +50,11 @@ def _second(number: int) -> str:
     return datetime.fromtimestamp(number, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
+def decision(what: str, subject: str | None, value: Value, reason: str | None, at: str) -> Decision:
+    """What somebody decides who is here."""
+    return Decision(what=what, subject=subject, value=value, reason=reason, who=operator(), at=at)
+
+
 class Recorder:
     """The journal of one run. Without a journal nothing is written, and `seq` still counts the steps; `first` is
     what it was when this process began."""
@@ -122,9 +127,7 @@ class Recorder:
     def decision(self, what: str, subject: str | None, value: Value, reason: str | None) -> None:
         """What somebody decided."""
         if self.journal is not None:
-            self.write(
-                Decision(what=what, subject=subject, value=value, reason=reason, who=operator(), at=self.clock())
-            )
+            self.write(decision(what, subject, value, reason, self.clock()))
 
     def begin(self) -> None:
         """The state before the first step of this process."""

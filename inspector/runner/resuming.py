@@ -183,6 +183,8 @@ async def decide(leg: Leg, asked: "Deciding[Any]") -> None:
     decided, run, recorder = asked.decided, leg.run, leg.recorder
     if asked.taken is not None:
         recorder.decision("take over", driven(asked.taken), None, decided.take_over)
+    for code in sorted(decided.accept):
+        recorder.decision("accept", code, None, decided.why.get(code))
     for change in asked.edited:
         recorder.decision("edit", change.path, change.told(), decided.why.get(change.path))
     if isinstance(run.data.phase, Awaiting):

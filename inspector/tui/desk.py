@@ -88,12 +88,25 @@ class Desk:
     def screen_of(self, report: Opened) -> RunScreen:
         """The screen of a run that is open."""
         session = Session(step=self._opening.step, follow=self._follow, ascii=self._ascii)
+        session.leads_back = self.parent is not None and self._continues(report)
         session.opened(report)
         self.opened_run = report.run_id
         screen = RunScreen(session, self.loader)
         screen.desk, screen.shows = self, self._shows
         screen.begin(self.means, partial(self._code, report.run_id))
         return screen
+
+    def _continues(self, report: Opened) -> bool:
+        """Whether a run goes on from the one that is open below."""
+        link, below = report.facts.run.resumed_from, self.parent.run if self.parent is not None else None
+        facts = below.session.facts if below is not None else None
+        return link is not None and facts is not None and link.run in (facts.run.id, facts.run.name)
+
+    def go_back_to(self, step: int | None) -> None:
+        """Leave this run for the one below that it goes on from, at a step of that."""
+        below = self.parent
+        if below is not None and self.run is self.app.screen and self.back(False) and below.run is not None:
+            below.run.go(below.run.session.last if step is None else step)
 
     def _code(self, run: str | None) -> "Code":
         from inspector.tui.code import Code

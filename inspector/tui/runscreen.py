@@ -88,4 +88,8 @@ class RunScreen(RunEditing):
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         if event.rows is self.timeline:
             event.stop()
-            self.action_other_pane()
+            link = self.session.facts.run.resumed_from if self.session.facts is not None else None
+            if link is not None and self.session.cursor == 0 and self.session.leads_back and self.desk is not None:
+                self.desk.go_back_to(link.step)
+            else:
+                self.action_other_pane()

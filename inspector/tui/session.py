@@ -38,6 +38,8 @@ class Session:
         self.facts: Facts | None = None
         self.badges: tuple[str, ...] = ()
         """What the header tells of the screen itself."""
+        self.leads_back = False
+        """Whether the run that this one goes on from is open below it."""
         self.cursor = 0
         self.marked: int | None = None
         self.filter = Filter()
@@ -240,6 +242,8 @@ class Session:
             longest=self.columns.longest,
             found=self.text,
             marked=seq == self.marked,
+            continues=self.facts.run.resumed_from if seq == 0 and self.facts is not None else None,
+            leads_back=self.leads_back,
             damage=self.damage.get(seq) or behind,
             behind=behind is not None and seq not in self.damage,
         )

@@ -1,6 +1,6 @@
 """What each pane shows, frozen: made by the session, and all that a pane knows."""
 
-from inspector.model.run import Definition, Problem, RawRecord, Record, SourceInfo, State, Step
+from inspector.model.run import Definition, Problem, RawRecord, Record, RunLink, SourceInfo, State, Step
 from inspector.tui.columns import Bucket
 from inspector.tui.reports import Facts
 from inspector.tui.times import Timed
@@ -53,6 +53,10 @@ class Row(Record, frozen=True, kw_only=True):
     longest: float = 0.0
     found: str = ""
     marked: bool = False
+    continues: RunLink | None = None
+    """Of step 0: what the run goes on from."""
+    leads_back: bool = False
+    """Whether Enter goes to that."""
     damage: Problem | None = None
     """What is missing before the step, or `behind` the last one."""
     behind: bool = False

@@ -65,9 +65,7 @@ def line(row: Row, columns: Columns, ascii: bool = False) -> Line:
     sign = Span("!", "problem") if row.damage else Span("*", "accent") if row.marked else Span(" ")
     number = Span(f"{row.seq:>{columns.number}}", "" if row.timed or not row.seq else "dim")
     if row.seq == 0:
-        return Line(
-            (number, sign, Span(" " * (columns.since + columns.bar)), Span(" start  before the first step", "dim"))
-        )
+        return Line((number, sign, Span(" " * (columns.since + columns.bar)), *_start(row)))
     if row.timed is None:
         return Line((number, sign, Span(" " * (columns.since + columns.bar)), Span(" …", "dim")))
     step = row.timed.step
@@ -89,6 +87,15 @@ def line(row: Row, columns: Columns, ascii: bool = False) -> Line:
             *_found(said, row.found, "failed" if step.status == "failed" and step.error else "dim" if late else ""),
         )
     )
+
+
+def _start(row: Row) -> tuple[Span, ...]:
+    """What stands before the first step: nothing, or the run that this one goes on from."""
+    link = row.continues
+    if link is None:
+        return (Span(" start  before the first step", "dim"),)
+    told = f" continues {link.run}" if link.step is None else f" continues step {link.step} of {link.run}"
+    return (Span(told, "accent"), Span("  Enter opens it" if row.leads_back else "", "dim"))
 
 
 def _shown(name: str, width: int, path: bool) -> str:

@@ -145,7 +145,9 @@ def test_a_token_a_state_field_and_a_context_value_of_a_network(shell: Shell, ke
     assert code == 0, errors
     assert lines[-1]["output"] == {"weights": ["coal 107", "bees 111"]}
     assert Path(source[0]).read_bytes() == before, "the run that is resumed stays as it is"
-    made = [record for record in records("b.jsonl") if record["record"] == "decision"]
+    decided = [record for record in records("b.jsonl") if record["record"] == "decision"]
+    assert {each["subject"] for each in decided if each["what"] == "accept"} == {*ALL[1::2]}
+    made = [each for each in decided if each["what"] == "edit"]
     assert [(each["what"], each["subject"]) for each in made] == [
         ("edit", TOKEN),
         ("edit", "actors.weigh.state.total"),

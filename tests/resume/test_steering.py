@@ -3,6 +3,7 @@
 import queue
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from inspector.resume.apps import load
 from inspector.resume.plan import Decisions, Ended
 from inspector.resume.steering import Break, Steering, read_break
 from inspector.runner.claims import Claims
+from inspector.runner.drive import FENCE
 from tests.resume.test_wfpy import flow as flow
 from tests.resume.test_wfpy import job as wfpy_job
 from tests.resume.test_wfpy import stopped
@@ -183,6 +185,59 @@ def test_a_run_that_is_taken_over_stops_at_its_next_boundary(make: Any, tmp_path
     assert '"what":"take over"' in written
     assert "the host is going down" in written
     assert Claims().holder(job.source.run().id or "") is None
+
+
+def test_a_run_of_wfpy_is_taken_over_and_says_so_beside_the_new_run(flow: Path) -> None:
+    path = stopped(flow)
+    before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    claims, claimed = Claims(), f"wfpy:{path.resolve()}"
+    claims.take(claimed)
+    (flow / "taken").mkdir()
+    again = wfpy_job(flow, path, trace=flow / "taken" / "second")
+    assert [refusal.code for refusal in check(again).refusals] == ["owned"]
+    accept = frozenset({*again.decisions.accept, "already_resumed"})
+    decided = Decisions(accept=accept, take_over="the host goes down", why={"already_resumed": "it hangs"})
+    taken = msgspec.structs.replace(again, decisions=decided)
+    assert check(taken).refusals == ()
+    assert resume(taken, lambda event: None).status == "completed"
+    notes = [msgspec.json.decode(line) for line in (flow / "taken/second.decisions.jsonl").read_text().splitlines()]
+    made = {(note["what"], note.get("subject")): note for note in notes}
+    assert all("@" in note["who"] and note["at"] for note in notes)
+    (over,) = [note for note in notes if note["what"] == "take over"]
+    assert over["reason"] == "the host goes down"
+    assert "process" in over["subject"]
+    assert made["accept", "already_resumed"]["reason"] == "it hangs"
+    assert made["resume", "first"]["value"]["step"] == 4
+    assert {file: file.read_bytes() for file in path.rglob("*") if file.is_file()} == before
+    assert len(open_path(str(flow / "taken")).rows()) == 1, "a folder of runs is one, whatever stands beside them"
+
+
+def test_a_run_of_wfpy_that_is_taken_over_stops_before_its_next_actor(flow: Path) -> None:
+    path = stopped(flow)
+    claims, claimed = Claims(), f"wfpy:{path.resolve()}"
+    events: list[dict[str, Any]] = []
+
+    def hear(event: dict[str, Any]) -> None:
+        events.append(event)
+        holder = claims.holder(claimed)
+        if event["event"] == "step" and holder is not None:
+            claims.take(claimed, over=holder)
+            time.sleep(FENCE * 1.5)  # looked up a few times a second at most
+
+    ended = resume(wfpy_job(flow, path), hear)
+    assert ended.status == "cancelled"
+    assert [event["event"] for event in events].count("step") == 1
+
+
+def test_what_was_accepted_is_written_down_with_who_and_why(tmp_path: Path) -> None:
+    job = network_job(tmp_path)
+    decided = msgspec.structs.replace(job.decisions, why={"already_resumed": "that one hangs"})
+    assert resume(msgspec.structs.replace(job, decisions=decided), lambda event: None).status == "completed"
+    written = [msgspec.json.decode(line) for line in (tmp_path / "new.jsonl").read_text().splitlines()]
+    (decision,) = [record for record in written if record["record"] == "decision"]
+    assert (decision["what"], decision["subject"]) == ("accept", "already_resumed")
+    assert decision["reason"] == "that one hangs"
+    assert "@" in decision["who"]
 
 
 def test_decisions_are_written_down_with_who_and_why(tmp_path: Path) -> None:

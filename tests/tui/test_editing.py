@@ -28,7 +28,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def decisions(trace: str) -> list[dict[str, object]]:
     records = [json.loads(line) for line in Path(trace).read_text().splitlines()]
-    return [record for record in records if record["record"] == "decision"]
+    return [record for record in records if record["record"] == "decision" and record["what"] != "accept"]
 
 
 async def to_place(app: Inspector, pilot: Pilot[object], tab: str, place: str) -> None:

@@ -327,6 +327,33 @@ async def test_a_run_that_no_driver_resumes_says_so_and_asks_for_no_code() -> No
         assert "nothing here resumes such a run" in texts(app)[-1]
 
 
+async def test_a_run_that_goes_on_says_what_it_continues_and_leads_back_there(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        above = run_screen(app)
+        await press(pilot, "r")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        run = above.session.facts.run.id  # type: ignore[union-attr]
+        assert run_screen(app) is not above
+        await press(pilot, "g", "0", "enter")
+        await settle(pilot)
+        rows = row_texts(run_screen(app).timeline)
+        assert f"continues step 2 of {run}" in rows[0]
+        assert "Enter opens it" in rows[0]
+        await press(pilot, "enter")
+        await until(pilot, lambda: run_screen(app) is above)
+        assert above.session.cursor == 2
+        trace = above.live.trace  # type: ignore[union-attr]
+    async with opened(str(trace), None) as (app, pilot):
+        await press(pilot, "g", "0", "enter")
+        await settle(pilot)
+        assert f"continues step 2 of {run}" in row_texts(run_screen(app).timeline)[0]
+        assert "Enter" not in row_texts(run_screen(app).timeline)[0], "where that is, is not known"
+
+
 async def test_the_cursor_stands_on_the_first_decision_that_is_owed(tmp_path: Path) -> None:
     path, target = two(tmp_path)
     async with opened(path, target) as (app, pilot):

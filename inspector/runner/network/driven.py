@@ -114,6 +114,8 @@ class Driven:
                 taken = self.taken_from or (driven(self.taken) if self.taken is not None else None)
                 if taken is not None:
                     self.recorder.decision("take over", taken, None, self.decided.take_over)
+                for accepted in sorted(self.decided.accept):
+                    self.recorder.decision("accept", accepted, None, self.decided.why.get(accepted))
                 for change in self.edited:
                     self.recorder.decision("edit", change.path, change.told(), self.decided.why.get(change.path))
                 left, ended = await self._reconcile(), None

@@ -11,12 +11,12 @@ from typing import Any
 from inspector.dataflow.firing import Committed, Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.journal import Journal
-from inspector.model.records import Checkpoint, Decision, End, Header, JournalRecord, Move, Operation, StepRecord
+from inspector.model.records import Checkpoint, End, Header, JournalRecord, Move, Operation, StepRecord
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.values import Value
-from inspector.process import operator, program
+from inspector.process import program
 from inspector.runner.network.bodies import idempotency_key
-from inspector.runner.recorder import now
+from inspector.runner.recorder import decision, now
 
 STEPS_BETWEEN = 256
 """The least number of steps between two checkpoints. It is more where the state has more tokens, so that checkpoints
@@ -102,9 +102,7 @@ class NetworkRecorder:
     def decision(self, what: str, subject: str | None, value: Value, reason: str | None) -> None:
         """What somebody decided."""
         if self.journal is not None:
-            self.write(
-                Decision(what=what, subject=subject, value=value, reason=reason, who=operator(), at=self.clock())
-            )
+            self.write(decision(what, subject, value, reason, self.clock()))
 
     def checkpoint(self, reason: str | None) -> None:
         """The whole state now; with a reason, it would survive the loss of power."""

@@ -145,9 +145,10 @@ def _state(job: Job) -> Iterator[Refusal]:
     if found.status == "completed" and job.at_last:
         yield Refusal(code="terminal", subject=name, detail="the run is finished; choose a step before its last one")
     if found.status == "running":
-        yield Refusal(code="owned", subject=name, detail="the run seems to be running: its files still change")
+        detail = "the run seems to be running: its files still change, and wfpy itself cannot be stopped from here"
+        yield Refusal(code="owned", subject=name, detail=detail)
     owner = Claims().holder(preview.claim(run))
-    if owner is not None:
+    if owner is not None and job.decisions.take_over is None:
         yield Refusal(code="owned", subject=name, detail=driven(owner))
     if job.at_last and own is not None and not own.resumable:
         reasons = "; ".join(own.reasons) or "it gives no reason"

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import platformdirs
 
-from inspector.errors import RefusedError, UsageError
+from inspector.errors import JournalError, RefusedError, UsageError
 from inspector.formats import jsontext
 from inspector.formats.jsontext import parse
 from inspector.formats.readers.wfpy.names import RECORD
 from inspector.formats.readers.wfpy.typed import typed
 from inspector.model.text import clean
-from inspector.model.values import Value, preview
+from inspector.model.values import Value, preview, to_json
 from inspector.resume import Emit, Ended, Job, Refused
 from inspector.resume.drivers.wfpy import digests, values
 from inspector.resume.drivers.wfpy.library import Library, quiet
@@ -27,10 +27,14 @@ from inspector.resume.drivers.wfpy.saved import checkpoint_path
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Plan, Refusal
 from inspector.resume.steering import Steering
-from inspector.runner.claims import Claims, Owned
+from inspector.runner.claims import Claims, Holder, Owned, driven
 from inspector.runner.drive import Control
 from inspector.runner.places import new_id
+from inspector.runner.recorder import decision, now
 from inspector.runner.threads import in_thread
+
+DECISIONS = ".decisions.jsonl"
+"""What the file beside a run's folder is called that says who decided what, behind the folder's name."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -50,20 +54,41 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     prepared, _ = prepare(job, library, library.plan(job.app))
     place, run = _place(job), run_of(job)
     claims, claimed = Claims(), claim(run)
+    taken = claims.holder(claimed) if job.decisions.take_over is not None else None
     try:
-        held = claims.take(claimed)
+        held = claims.take(claimed, over=taken)
     except Owned as error:
         raise Refused([Refusal(code="owned", subject=job.path, detail=error.detail)], plan) from error
     try:
         with values.under_names(prepared.module, prepared.names), tempfile.TemporaryDirectory() as scratch:
             source = _source(job, prepared, scratch, plan)
             claims.succeeded(claimed, place.run_id, place.folder)
+            job.control.fence(lambda: claims.holds(held))
+            _note(job, place, taken)
             begun = {"event": "run", "run": place.run_id, "trace": place.folder}
             watch = Watch(library, job.control, emit, begun)
             done = in_loop(in_thread(lambda: _run(job, prepared, place, source, watch), "wfpy"), job.control)
             return _ended(job, prepared, place, watch, done, emit)
     finally:
         claims.release(held)
+
+
+def _note(job: Job, place: Place, taken: Holder | None) -> None:
+    """Write down who has the run go on, and what was accepted, beside the new run: wfpy's files have no room for it."""
+    made, source = job.decisions, job.source.run().id
+    at = now()
+    said: list[tuple[str, str | None, Value, str | None]] = [
+        *([("take over", driven(taken), None, made.take_over)] if taken is not None else []),
+        *(("accept", code, None, made.why.get(code)) for code in sorted(made.accept)),
+        ("resume", source, {"path": job.path, "step": job.step, "app": job.app.target}, made.why.get(source or "")),
+    ]
+    path = place.folder + DECISIONS
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with open(fd, "a", encoding="utf-8") as file:
+            file.write("".join(to_json(decision(*each, at)) + "\n" for each in said))
+    except OSError as error:
+        raise JournalError(path, error.strerror or "cannot be written to") from error
 
 
 def _place(job: Job) -> Place:
@@ -120,6 +145,8 @@ class Watch:
 
         def step(actor: Any, plan: Any, *rest: Any, **named: Any) -> bool:
             self._hold(actor, plan)
+            if self._control.fenced_off():
+                self._control.stop()
             if self._control.stopping:
                 # What wfpy itself takes for being stopped: it writes a checkpoint, and no actor is to blame.
                 raise KeyboardInterrupt
