@@ -85,6 +85,8 @@ async def _closed(leg: Leg, ending: Ending) -> Ending:
         event = RunSettled(**leg.heard(), status=ending.status, output=ending.output, error=message)
         with contextlib.suppress(Stopped):  # it is over already
             await hookchain.first(leg.setup.hooks, event)
+        with contextlib.suppress(Stopped):
+            hookchain.written(leg.data.scratch)
     with leg.recorder.together():
         leg.recorder.checkpoint(ending.status)
         leg.recorder.end(ending.status, ending.reason, ending.error, ending.output, is_final(leg.data))

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from inspector.model.values import to_json
 from inspector.runner.hooks import (
     EVENTS,
     Action,
@@ -34,6 +35,25 @@ class Stopped(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def written(scratch: dict[str, Any]) -> str:
+    """A scratchpad as JSON. What cannot be saved is dropped from it; raises Stopped, which names that."""
+    try:
+        return to_json(scratch)
+    except (TypeError, ValueError, RecursionError) as error:
+        bad = [name for name, value in scratch.items() if not _savable(value)]
+        for name in bad:
+            del scratch[name]
+        raise Stopped(f"the scratchpad was given what cannot be saved as {', '.join(bad)}: {error}") from error
+
+
+def _savable(value: object) -> bool:
+    try:
+        to_json(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 async def first(hooks: Sequence[object], event: HookEvent) -> Action:

@@ -19,6 +19,7 @@ from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Failed, Finished, RunData
 from inspector.runner.drive import Control
 from inspector.runner.effects import AnyEvent, Effect, Scratch, Steer
+from inspector.runner.hookchain import written
 from inspector.runner.machine import AgentRun
 from inspector.runner.memory import Memory
 from inspector.runner.messages import Message, ModelTurn
@@ -176,10 +177,10 @@ class Leg:
 
     def keep_scratch(self) -> None:
         """Write down what hooks and tools put into the scratchpad. It goes before what the machine is told
-        next, so that a hook that is not heard again has left its mark."""
+        next, so that a hook that is not heard again has left its mark. Raises Stopped."""
         if self.recorder.journal is None or not (self.data.scratch or self._scratch):
             return
-        text = to_json(self.data.scratch)
+        text = written(self.data.scratch)
         if text != self._scratch:
             self._scratch = text
             self.recorder.move(Scratch(self.data.scratch))

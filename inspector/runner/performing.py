@@ -89,7 +89,12 @@ async def _driven(leg: Leg, begin: Callable[[Leg], Awaitable[None]]) -> ending.E
         if broken is not None:
             leg.close("over")
             raise broken from error
-        return await ending.failed(leg, error)
+        return await ending.failed(leg, _first(error))
+
+
+def _first(error: BaseException) -> BaseException:
+    """What ended a batch of calls that ran at the same time."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def _journal_error(error: BaseException) -> JournalError | None:

@@ -111,13 +111,14 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
     )
     told, action = await hookchain.rewritten(leg.setup.hooks, event)
     arguments = told.arguments
+    if (reason := _kept(leg)) is not None:
+        return Ran(call, stop=reason)
     if arguments is not call.arguments:
         leg.tell(Edit(call.internal_id, arguments))
     if action.kind == "stop":
         return Ran(call, stop=action.value)
     if action.kind == "skip":
         return await _finish(leg, call, arguments, Came(action.value, "skipped"), None)
-    leg.keep_scratch()
     leg.recorder.operation(operation, "started", durable=True)
     leg.run.send(Start(call.internal_id))
     leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="started", step=operation.seq)
@@ -180,6 +181,7 @@ async def _finish(leg: Leg, call: ToRun, arguments: Value, came: Came, operation
         error_kind=came.kind,
     )
     told, action = await hookchain.rewritten(leg.setup.hooks, event)
+    reason = _kept(leg)  # what the call came to is written down all the same
     parts = came.parts if told.value is came.value else ()
     answer = Answer(call.internal_id, told.value, came.outcome, came.kind, parts)
     if operation is None:
@@ -187,7 +189,6 @@ async def _finish(leg: Leg, call: ToRun, arguments: Value, came: Came, operation
     else:
         failed = came.outcome == "error"
         error = RunError(type=came.kind, message=str(came.value)) if failed else None
-        leg.keep_scratch()
         leg.recorder.operation(
             operation,
             "failed" if failed else "succeeded",
@@ -200,7 +201,17 @@ async def _finish(leg: Leg, call: ToRun, arguments: Value, came: Came, operation
         leg.note(
             "operation", kind="tool", name=call.name, call_id=call.call_id, status="failed" if failed else "succeeded"
         )
-    return Ran(call, operation is not None, arguments, action.value if action.kind == "stop" else None)
+    stop = action.value if action.kind == "stop" else reason
+    return Ran(call, operation is not None, arguments, stop)
+
+
+def _kept(leg: Leg) -> str | None:
+    """Write the scratchpad down; why the run stops, where that cannot be done."""
+    try:
+        leg.keep_scratch()
+    except hookchain.Stopped as stopped:
+        return stopped.reason
+    return None
 
 
 def _surface(leg: Leg, ran: Ran) -> None:

@@ -1,5 +1,6 @@
 """Hooks: every event, the actions that it takes, and how those of several hooks combine."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from inspector import Agent, Call, Hook, Message, ModelTurn, ScriptedModel, tool
 from inspector.runner.hookchain import merged
 from inspector.runner.hooks import EVENTS, Patch, checked, listed
 from inspector.runner.messages import Reasoning, Result
+from inspector.runner.restore import load
 
 
 @tool
@@ -328,3 +330,48 @@ async def test_the_first_stop_of_a_batch_counts_and_nothing_is_shown() -> None:
 
 def _results(result: Any) -> list[str]:
     return [part.text for message in result.messages for part in message.content if isinstance(part, Result)]
+
+
+class Keeps(Hook):
+    """Puts a thing into the scratchpad that cannot be saved, at one event."""
+
+    def __init__(self, event: str) -> None:
+        setattr(self, f"on_{event}", self._keep)
+
+    def _keep(self, event: Any) -> None:
+        event.scratch |= {"good": 1, "bad": object()}
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize(
+    ("event", "done", "status"),
+    [
+        ("run_start", 0, "failed"),
+        ("completion_call", 0, "failed"),
+        ("tool_call", 0, "cancelled"),
+        ("tool_result", 1, "cancelled"),
+        ("run_settled", 2, "completed"),
+    ],
+)
+async def test_what_cannot_be_saved_stops_the_run_by_name(
+    tmp_path: Path, event: str, done: int, status: str, concurrency: int
+) -> None:
+    did: list[int] = []
+
+    @tool
+    async def act(n: int) -> int:
+        did.append(n)
+        return n
+
+    calls = [Call("act", {"n": 1}), Call("act", {"n": 2})]
+    agent = Agent("a", ScriptedModel(calls, "x"), tools=[act], hooks=[Keeps(event)], concurrency=concurrency)
+    result = await agent.prompt("go").run(trace=str(tmp_path / "a.jsonl"))
+    assert result.status == status
+    if event != "run_settled":
+        assert result.error is not None
+        assert "cannot be saved as bad" in result.error.message
+    assert len(did) in (done, done * concurrency)
+    assert result.run.data.scratch == {"good": 1}
+    saved = load(str(tmp_path / "a.jsonl"))
+    assert saved.status == status
+    assert [slot.status for slot in saved.run.slots].count("started") == 0

@@ -226,7 +226,12 @@ class Driven:
 
     def keep_scratch(self) -> None:
         """Write down what hooks put into their scratchpad."""
-        if (scratch := self.watch.changed()) is not None:
+        try:
+            scratch = self.watch.changed()
+        except Stopped as stopped:
+            self.stop(stopped.reason)
+            return
+        if scratch is not None:
             self.recorder.scratch(scratch)
 
     async def _fire(self, firing: Firing) -> Puts | None:

@@ -147,8 +147,8 @@ class Watch:
         return self.telemetry.span("firing", firing.node.name, watch=self, firing=firing)
 
     def changed(self) -> dict[str, Any] | None:
-        """The scratchpad, when it is not what it was the last time."""
-        text = to_json(self.scratch)
+        """The scratchpad, when it is not what it was the last time. Raises Stopped."""
+        text = hookchain.written(self.scratch)
         if text == self._written:
             return None
         self._written = text

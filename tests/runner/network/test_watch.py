@@ -253,3 +253,28 @@ async def test_a_hook_decides_about_a_firing_that_may_have_happened(
         decided = net().resume(second).reconcile("slow#1", "result", "by hand")
         assert (await decided.run()).outputs == {"said": ["by hand"]}
         assert len(told) == 2
+
+
+@pytest.mark.parametrize("event", ["firing", "firing_result", "run_settled"])
+async def test_what_cannot_be_saved_stops_the_network_by_name(tmp_path: Path, event: str) -> None:
+    class Keeps(Hook):
+        def __init__(self) -> None:
+            setattr(self, f"on_{event}", lambda event: event.scratch.update(bad=object(), good=1))
+
+    net = Network("office", hooks=[Keeps()])
+    node = net.add(shout)
+    net.connect(net.input("text"), node.text)
+    net.connect(node.out, net.output("out"))
+    trace = str(tmp_path / "t.jsonl")
+    result = await net.run({"text": ["a", "b"]}, trace=trace)
+    if event == "run_settled":
+        assert result.outputs == {"out": ["A", "B"]}
+        return
+    assert (result.status, result.steps) == ("cancelled", 1)
+    assert "cannot be saved as bad" in str(result.reason)
+    again = Network("office")
+    node = again.add(shout)
+    again.connect(again.input("text"), node.text)
+    again.connect(node.out, again.output("out"))
+    done = await again.resume(trace).accept("hook_missing").run()
+    assert done.outputs == {"out": ["A", "B"]}
