@@ -143,8 +143,8 @@ class Values:
             return plain(value)
         if isinstance(value, enum.Enum):
             return self._enum(value, place)
-        if isinstance(value, pathlib.PurePath):
-            return tag("path", path=str(value))
+        if kind in _PATHS.values():
+            return tag("path", path=str(value), **({} if isinstance(value, pathlib.Path) else {"class": kind.__name__}))
         return self._object(value, place, inside)
 
     def _enum(self, value: enum.Enum, place: str) -> Value:
@@ -294,6 +294,11 @@ def _load_datetime(value: Value) -> Any:
     return found.replace(fold=value.get("fold", 0))
 
 
+_PATHS: dict[str, type[pathlib.PurePath]] = {
+    "Path": type(pathlib.Path()),
+    "PurePosixPath": pathlib.PurePosixPath,
+    "PureWindowsPath": pathlib.PureWindowsPath,
+}
 _SMALL = frozenset((type(None), bool, int))
 _THEMSELVES = _SMALL | {float, str}
 """Classes of saved values that stand for themselves."""
@@ -329,5 +334,5 @@ _LOAD: dict[str, Callable[[Value], Any]] = {
     "uuid": lambda value: uuid.UUID(value["text"]),
     "complex": lambda value: complex(float(value["real"]), float(value["imag"])),
     "range": lambda value: range(value["start"], value["stop"], value["step"]),
-    "path": lambda value: pathlib.Path(value["path"]),
+    "path": lambda value: _PATHS[value.get("class", "Path")](value["path"]),
 }

@@ -44,7 +44,6 @@ class NetworkRun:
         self._counts = [0] * len(plan.nodes)
         self._held: dict[int, Value] = {}
         self._flying: dict[int, Firing] = {}
-        self._doubted: set[int] = set()
         self._enabled: list[int] = []
         self._firings: dict[int, Firing] = {}
         self._loops: list[tuple[int, ...]] = [
@@ -84,7 +83,7 @@ class NetworkRun:
     def begin(self, firing: Firing) -> None:
         """The firing is under way."""
         self._disable(firing.number)
-        self._doubted.discard(firing.number)
+        self._told.began(firing.number)
         self._flying[firing.number] = firing
         self._count(firing.number, 1)
 
@@ -151,13 +150,15 @@ class NetworkRun:
         if retry:
             self._check([firing.number])
 
-    def reopen(self, number: int) -> None:
-        """A node whose firing was released may fire again."""
+    def reopen(self, number: int, failed: str | None = None) -> None:
+        """A node whose firing was released may fire again; the state tells how it has `failed`."""
+        if failed is not None:
+            self._told.failed[number] = failed
         self._check([number])
 
     def doubt(self, number: int) -> None:
         """The same, but it may have had its effects already, which the state tells."""
-        self._doubted.add(number)
+        self._told.doubted.add(number)
         self._check([number])
 
     def hold(self, firing: Firing, inner: Value) -> None:
@@ -240,7 +241,7 @@ class NetworkRun:
             ),
             acted={str(number): self._actor(number)},
             values=dict(context) if context else UNSET,
-            **self._told.news(self._firings, self._flying, self._held, self._doubted),
+            **self._told.news(self._firings, self._flying, self._held),
         )
         return Committed(step, change)
 
@@ -345,7 +346,7 @@ class NetworkRun:
             step=self.seq,
             queues=tuple(shown.queue(link, self.queues[number]) for number, link in enumerate(self.plan.links)),
             actors=tuple(self._actor(number) for number in range(len(self.plan.nodes))),
-            pending=tuple(shown.pending(self._held.values(), self.flying, self._firings.values(), self._doubted)),
+            pending=tuple(self._told.pending(self._firings, self._flying, self._held)),
             values=dict(self.context),
         )
 
@@ -355,10 +356,7 @@ class NetworkRun:
 
     def machine(self) -> Value:
         """What the state alone does not hold: in which order tokens arrived at ports with several queues."""
-        return {
-            "orders": self.queues.orders(),
-            "last": self._last,
-        }
+        return {"orders": self.queues.orders(), "last": self._last}
 
     @classmethod
     def restore(cls, plan: Plan, state: State, machine: Value, values: Values | None = None) -> "NetworkRun":
@@ -371,7 +369,8 @@ class NetworkRun:
             raise ValueError("the actors of the state are not those of the network")
         run.seq, run.context = state.step, dict(state.values or {})
         run.queues.restore([queue.tokens or () for queue in queues], machine["orders"])
-        run._states = [dict(actor.state or {}) for actor in actors]
+        # A field that the class did not have then begins as in a new run.
+        run._states = [{**fresh, **(actor.state or {})} for fresh, actor in zip(run._states, actors, strict=True)]
         run._counts = [actor.fire_count or 0 for actor in actors]
         run._last = machine["last"]
         run._held = {number: actor.unfinished for number, actor in enumerate(actors) if actor.unfinished is not None}

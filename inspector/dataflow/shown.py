@@ -1,6 +1,6 @@
 """The parts of a running network as the neutral state has them."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -26,13 +26,22 @@ def actor(node: Node, count: int, state: Mapping[str, Value], unfinished: Value)
 
 
 class Told:
-    """What the journal told of pending firings so far; `toggled` are the nodes where that may have changed."""
+    """What is told of pending firings. `toggled` are the nodes where that may have changed since it was told last; of
+    the nodes `doubted` the next firing may have happened, and of those in `failed` it did not end well, which says how.
+    """
 
     def __init__(self) -> None:
         self.toggled: set[int] = set()
+        self.doubted: set[int] = set()
+        self.failed: dict[int, str] = {}
         self._left: dict[str, int] = {}
         self._rows: dict[int, str] = {}
         self._held: dict[int, Value] = {}
+
+    def began(self, number: int) -> None:
+        """A firing of the node is under way."""
+        self.doubted.discard(number)
+        self.failed.pop(number, None)
 
     def left(self, firing: Firing) -> None:
         """A firing is not ready any more."""
@@ -40,11 +49,7 @@ class Told:
         self.toggled.add(firing.number)
 
     def news(
-        self,
-        ready: Mapping[int, Firing],
-        flying: Mapping[int, Firing],
-        held: Mapping[int, Value],
-        doubted: Container[int],
+        self, ready: Mapping[int, Firing], flying: Mapping[int, Firing], held: Mapping[int, Value]
     ) -> dict[str, Any]:
         """What is to be told now, as fields of a Change."""
         if held != self._held:  # rare: what agents that wait hold is told anew
@@ -52,7 +57,7 @@ class Told:
             self._rows = {number: firing.id for number, firing in (*flying.items(), *ready.items())}
             self.toggled.clear()
             self._left.clear()
-            return {"pending": tuple(pending(held.values(), [*flying.values()], ready.values(), doubted))}
+            return {"pending": tuple(self.pending(ready, flying, held))}
         owed = []
         for number in sorted(self.toggled):
             firing = ready.get(number) or flying.get(number)
@@ -66,27 +71,26 @@ class Told:
                 under_way[name] = number
             elif self._rows.get(number) == name:
                 del self._rows[number]
-        begun = tuple(name for name in self._left if name not in under_way)
+        begun = tuple([name for name in self._left if name not in under_way])
         self._left = under_way
         self.toggled.clear()
         return {"begun": begun, "owed": tuple(owed)}
 
-
-def pending(
-    held: Iterable[Value], flying: Sequence[Firing], ready: Iterable[Firing], doubted: Container[int]
-) -> Iterator[Pending]:
-    """What is not done: the calls of agents that are `held`, firings under way, and those that are ready; of the nodes
-    `doubted` they may have happened."""
-    for inner in held:
-        for call in inner.get("pending", ()):
-            yield msgspec.convert(call, Pending)
-    for firing in flying:
-        yield _firing(firing, "in_flight")
-    for firing in ready:
-        yield _firing(firing, "ambiguous" if firing.number in doubted else "ready")
+    def pending(
+        self, ready: Mapping[int, Firing], flying: Mapping[int, Firing], held: Mapping[int, Value]
+    ) -> Iterator[Pending]:
+        """What is not done: the calls of agents that are `held`, firings under way, and those that are ready."""
+        for inner in held.values():
+            for call in inner.get("pending", ()):
+                yield msgspec.convert(call, Pending)
+        for firing in flying.values():
+            yield _firing(firing, "in_flight")
+        for number, firing in ready.items():
+            yield _firing(firing, "ambiguous" if number in self.doubted else "ready", self.failed.get(number))
 
 
-def _firing(firing: Firing, status: PendingStatus) -> Pending:
+def _firing(firing: Firing, status: PendingStatus, note: str | None = None) -> Pending:
+    arguments = dict(firing.tokens)
     return Pending(
-        kind="firing", name=firing.node.name, status=status, call_id=firing.id, arguments=dict(firing.tokens)
+        kind="firing", name=firing.node.name, status=status, call_id=firing.id, arguments=arguments, note=note
     )

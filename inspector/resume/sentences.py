@@ -37,6 +37,8 @@ SENTENCES = {
     "replay_may_stop": "What was done is replayed by running the same code on the same tokens, and may come out "
     "differently; then it stops there.",
     "extra_tools": "There are tools that are new. The calls that wait cannot use them; the model may, later.",
+    "state_dropped": "A field of a node's state was renamed or removed. Its next firing begins without the saved "
+    "value.",
     "node_changed": "The body of a node changed. The new one runs from here on.",
     "definition_changed": "The code is not what the durable run was begun with, and such a run keeps to its code. Go "
     "back to that, or accept that it goes on with the code of today.",

@@ -102,6 +102,8 @@ SAMPLES = [
     complex(-0.0, 2),
     range(1, 9, 2),
     pathlib.PosixPath("/etc/hostname"),
+    pathlib.PurePosixPath("a/b"),
+    pathlib.PureWindowsPath("C:/a/b"),
     Colour.RED,
     Rights.READ | Rights.WRITE,
     Point(1, 2),

@@ -24,7 +24,7 @@ from inspector.runner.claims import Claims, driven
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, edits, restore
 from inspector.runner.network.durable import saved_network
-from inspector.runner.network.fit import ADDED, fitted, hooked
+from inspector.runner.network.fit import ADDED, dropped, fitted, hooked
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
@@ -115,7 +115,7 @@ def plan(job: Job) -> Plan:
         warnings=(
             *taken,
             *(Warned(code=ADDED + name, subject=name, detail="is new in the graph", accept=True) for name in fit.added),
-            *_warnings(saved, flat, base),
+            *_warnings(saved, flat, base, run),
             *_about_agents(findings, job.decisions),
         ),
     )
@@ -219,7 +219,7 @@ def _needs(network: Network, saved: SavedNetwork, run: NetworkRun) -> Iterator[N
             yield Need(call_id=firing.id, name=firing.node.name, question="reconcile", detail=detail)
 
 
-def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Warned]:
+def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRun) -> Iterator[Warned]:
     for successor in Claims().successors(saved.header.id):
         yield warn("already_resumed", saved.header.id, f"was resumed as {successor.run} at {successor.at}")
     harmless = {node.name for node in flat.nodes if node.actor is None or node.actor.idempotency == "supported"}
@@ -237,6 +237,10 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan) -> Iterator[Wa
     for node in base.diff.graph.changed_nodes:
         changed = ", ".join(change.path for change in node.changes)
         yield warn("node_changed", node.id, f"{changed} is not what the run was made with; the new one runs")
+    for name, fields in dropped(run):
+        yield warn(
+            "state_dropped", name, f"has no state field {', '.join(fields)} any more; what was saved of it is lost"
+        )
     for tool in base.diff.tools.changed:
         changed = ", ".join(change.path for change in tool.changes)
         yield warn("tool_changed", tool.name, f"{changed} is not what the run was made with; the new one runs")

@@ -311,8 +311,9 @@ class Driven:
         failures = self.machine.failures
         status, reason = self._ending(ended, left)
         outputs = self.run.queues.outputs()
-        for failure in failures:  # so that the last state shows what did not get done as still to be done
-            self.run.reopen(failure.firing.number)
+        for failure in failures:  # so that the last state shows what did not get done as still to be done, and why
+            kind = f"{failure.error.type}: " if failure.error.type else ""
+            self.run.reopen(failure.firing.number, f"failed: {kind}{failure.error.message}")
             self.run.unhold(failure.firing.number)
         if self.machine.stopped is not None:
             for number in range(len(self.run.plan.nodes)):

@@ -1,13 +1,13 @@
 """Whether a saved run fits the network of today: looked at before anything runs."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 import msgspec
 
 from inspector.dataflow import growth
 from inspector.dataflow.codec import Unreadable, Values
 from inspector.dataflow.definition import digest
-from inspector.dataflow.machine import NetworkRun
+from inspector.dataflow.machine import EXHAUSTED, NetworkRun
 from inspector.dataflow.plan import Plan
 from inspector.model.run import Definition, Graph
 from inspector.runner.errors import ResumeRefused
@@ -53,6 +53,14 @@ def fitted(saved: SavedNetwork, plan: Plan, today: Definition, values: Values) -
         found = _grown(saved, graph, plan, today.graph, values)
     _readable(saved.path, found.run)
     return found
+
+
+def dropped(run: NetworkRun) -> Iterator[tuple[str, list[str]]]:
+    """The fields of a restored state that today's actors do not have, by node: its next firing drops them."""
+    for node, actor in zip(run.plan.nodes, run.state().actors or (), strict=True):
+        known = {*node.actor.state, EXHAUSTED} if node.actor is not None else actor.state
+        if gone := [name for name in actor.state or {} if name not in known]:
+            yield node.name, gone
 
 
 def _grown(saved: SavedNetwork, graph: Graph, plan: Plan, today: Graph, values: Values) -> Fitted:

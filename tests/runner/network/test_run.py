@@ -120,6 +120,14 @@ async def test_every_failure_is_recorded(tmp_path: Path) -> None:
     FAILS.update((1, 2))
     failed = await net.run({"a": [1], "b": [2]}, workers=2, trace=str(tmp_path / "t"))
     assert sorted(failure.firing.node.name for failure in failed.failures) == ["a", "b"]
+    run = open_path(str(tmp_path / "t")).open()
+    list(run.index())
+    state = run.state(len(run))
+    assert state is not None
+    assert {(item.name, item.status, item.note) for item in state.pending or ()} == {
+        (failure.firing.node.name, "ready", f"failed: ValueError: {failure.error.message}")
+        for failure in failed.failures
+    }
 
 
 @settings(max_examples=8, deadline=None)

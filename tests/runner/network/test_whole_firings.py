@@ -1,5 +1,6 @@
 """What must not be lost, doubled or half done: whole firings, whatever fails, with any number of workers."""
 
+import asyncio
 import dataclasses
 import functools
 import random
@@ -17,6 +18,8 @@ from inspector.dataflow import network as dataflow
 from inspector.dataflow.actors import Actor
 from inspector.errors import UsageError
 from inspector.formats import open_path
+from inspector.resume import check, open_job
+from inspector.resume.apps import App
 from inspector.runner.claims import Claims
 from inspector.runner.errors import ResumeRefused
 from tests.dataflow.networks import double, is_even, random_network
@@ -278,3 +281,41 @@ async def test_a_token_class_that_is_gone_is_refused_before_anything_runs(
     with pytest.raises(ResumeRefused, match=r"pack\.out-->weigh\.parcel: .*test_whole_firings:Parcel") as caught:
         await chain(pack, weigh).resume(path).run()
     assert (caught.value.code, ran) == ("value_unreadable", before)
+
+
+async def test_a_state_field_that_is_new_begins_fresh_and_one_that_is_gone_is_told(tmp_path: Path) -> None:
+    @actor
+    class Count:
+        seen: int = 0
+
+        def fire(self, number: int) -> int:
+            if number in FAILS:
+                raise ValueError
+            self.seen += 1
+            return self.seen
+
+    before = Count
+
+    @actor
+    class Count:  # type: ignore[no-redef]
+        total: int = 10
+        each: list[int] = dataclasses.field(default_factory=list)
+
+        def fire(self, number: int) -> int:
+            self.total += 1
+            self.each.append(number)
+            return self.total
+
+    path = str(tmp_path / "t")
+    FAILS.add(2)
+    assert (await chain(before()).run({"x": [1, 2]}, trace=path)).outputs == {"y": [1]}
+    FAILS.clear()
+    net = chain(Count())
+    plan = await asyncio.to_thread(check, open_job(path, App(target="a:b", value=net, digest="d")))
+    assert [(found.subject, found.detail) for found in plan.warnings if found.code == "state_dropped"] == [
+        ("count", "has no state field seen any more; what was saved of it is lost")
+    ]
+    done = await net.resume(path).run(trace=str(tmp_path / "u"))
+    assert (done.status, done.outputs) == ("completed", {"y": [1, 11]})
+    plan = await asyncio.to_thread(check, open_job(path, App(target="a:b", value=chain(before()), digest="d")))
+    assert not [found for found in plan.warnings if found.code == "state_dropped"]
