@@ -29,11 +29,11 @@ Notify = Callable[[str, Mapping[str, Value]], None]
 
 INVALID, ABSENT, ARCHIVED = -32602, -32020, -32021
 CODES: dict[str, int] = {
-    "store_missing": INVALID,
     "thread_id_empty": INVALID,
     "turn_id_empty": INVALID,
     "key_empty": INVALID,
     "key_too_long": INVALID,
+    "store_missing": INVALID,
     "thread_absent": ABSENT,
     "thread_archived": ARCHIVED,
     "turn_absent": INVALID,
@@ -117,13 +117,13 @@ async def resume_turn(
 
 def checked(store: Store | None, thread: str, turn: str, key: str) -> tuple[StoredThread, StoredTurn, StoredRun]:
     """The thread, the turn and the run that are meant. Raises TurnError for the first thing that is wrong."""
-    if store is None:
-        raise TurnError("store", "store_missing", "this host has no store of durable runs")
     for value, code in ((thread, "thread_id_empty"), (turn, "turn_id_empty"), (key, "key_empty")):
         if not value.strip():
             raise TurnError("turn", code, "is needed to say which turn is meant")
     if len(key.encode(errors="surrogatepass")) > KEY_BYTES:
         raise TurnError("key", "key_too_long", f"is longer than {KEY_BYTES} bytes")
+    if store is None:
+        raise TurnError("store", "store_missing", "this host has no store of durable runs")
     held = store.thread(thread)
     if held is None:
         raise TurnError(thread, "thread_absent", "there is no such thread")

@@ -11,6 +11,7 @@ import pytest
 
 from inspector import cli as command
 from inspector import exits
+from inspector.errors import StoreError
 from inspector.process import born, program
 from inspector.store import open_store
 from inspector.store.sqlite import SQLite
@@ -184,7 +185,16 @@ def test_whoever_drives_a_run_is_named_and_can_be_taken_over(shell: Shell) -> No
     assert (code, [event["event"] for event in events]) == (5, ["refused"])
     assert events[0]["outcome"] == "existing_owner"
     assert [found["code"] for found in events[0]["refusals"]] == ["owned"]
-    code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1", "--accept", "owned")
+    code, events = shell.json("resume", "runs.db", "--run", "r-1", "--take-over", "there is down")
+    assert (code, events[-1]["status"], events[-1]["outcome"]) == (4, "suspended", "started")
+    taken = store.read("r-1")
+    assert (taken.claim, taken.attempt) == (None, row.attempt + 2), "nothing else was to be done, and it was taken"
+    with pytest.raises(StoreError) as refused:
+        store.backend.renew("r-1", claim.token, now, now + 1)
+    assert refused.value.code == "claim_lost"
+    (told,) = [json.loads(line) for line in store.journal("r-1") if line.startswith(b'{"record":"decision"')]
+    assert (told["what"], told["reason"]) == ("take over", "there is down")
+    code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1")
     assert (code, events[-1]["status"]) == (0, "completed")
     store.close()
 

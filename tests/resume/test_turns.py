@@ -61,11 +61,11 @@ async def host(tmp_path: Path) -> Any:
 
 
 WRONG: list[tuple[str, dict[str, Any]]] = [
-    ("store_missing", {"store": None, "thread": ""}),
     ("thread_id_empty", {"thread": " ", "turn": ""}),
     ("turn_id_empty", {"turn": "", "checkpoint_key": ""}),
     ("key_empty", {"checkpoint_key": "", "thread": "none"}),
-    ("key_too_long", {"checkpoint_key": "k" * 513, "thread": "none"}),
+    ("key_too_long", {"checkpoint_key": "k" * 513, "store": None}),
+    ("store_missing", {"store": None, "thread": "none"}),
     ("thread_absent", {"thread": "none", "turn": "none"}),
     ("thread_archived", {"thread": "old", "turn": "none"}),
     ("turn_absent", {"turn": "none", "checkpoint_key": "none"}),

@@ -47,12 +47,18 @@ def journal(job: Job, source: Stored) -> bytes:
     return whole(f"{job.path}: {source.stored.key}", source.journal(), source.stored)
 
 
-OWNED = "is driven by {}, last heard of at {}; when that is known to be gone, take it over: --accept owned"
+OWNED = "is driven by {}, last heard of at {}; when that is known to be gone, take it over: --take-over REASON"
 
 
 def owner(source: Stored) -> Claim | None:
     """Who drives a run now, as far as the copy tells."""
     return None if source.stored.final or not source.lives() else source.stored.claim
+
+
+def takes_over(job: Job) -> bool:
+    """Whether the run is to be taken from whoever drives it: that is something to do, though nothing else may be."""
+    wanted = job.decisions.take_over is not None or "owned" in job.decisions.accept
+    return wanted and isinstance(job.source, Stored) and in_place(job) and owner(job.source) is not None
 
 
 def no_trace(job: Job) -> None:

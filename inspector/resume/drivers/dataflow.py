@@ -259,7 +259,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
             replayed=saved.step,
             outcome="terminal_replay",
         )
-    if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits):
+    if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits or _stored.takes_over(job)):
         # Nothing would run: it stays as it is, and no new run is made of it.
         words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
         reason = words[plan.needs[0].question]
