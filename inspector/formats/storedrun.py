@@ -93,7 +93,7 @@ class RowFile(File):
 
 
 class StoreRun(TraceRun):
-    """A run of a store. How it stands is what its row says, and whose claim it is."""
+    """A run of a store. What it is and how it stands its row says, also where its journal is damaged."""
 
     def __init__(
         self,
@@ -117,6 +117,9 @@ class StoreRun(TraceRun):
         return msgspec.structs.replace(
             found,
             id=clean(row.key),
+            name=found.name if row.name is None else clean(row.name),
+            kind=row.kind,
+            started=found.started or moment(row.created),
             status=status,
             reason=reason,
             steps=found.steps if self.indexed else max(found.steps or 0, row.steps),

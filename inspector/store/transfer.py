@@ -61,7 +61,7 @@ class _Story:
     """What the records told so far."""
 
     def __init__(self, header: Header, key: str | None, now: int) -> None:
-        self.header = msgspec.structs.replace(header, key=key or header.key or header.id)
+        self.header = msgspec.structs.replace(header, key=header.key or header.id if key is None else key)
         self.now = _ms(header.started, now)
         self.created = self.now
         self.digest = header.definition.digest

@@ -253,6 +253,9 @@ def test_a_damaged_journal_opens_as_far_as_it_goes(path: str, harm: str) -> None
     on.commit()
     on.close()
     source = opened(path, "done")
+    told = source.run()
+    assert (told.id, told.name, told.kind, told.status) == ("done", "till", "agent", "completed")
+    assert told.started is not None
     shown: list[Any] = [source.run(), source.steps(1, 99), source.problems(), source.resume(), source.definition()]
     shown += [source.state(step) for step in range(len(source) + 1)]
     assert all(1 <= hit <= len(source) for hit in source.find("paid", 1) if isinstance(hit, int))

@@ -297,6 +297,8 @@ def test_a_trace_goes_into_a_store_and_out_again(shell: Shell) -> None:
         (("run", "till.py:agent", "--input", '"go"', "--store", "a.db", "--trace", "t"), "one of"),
         (("run", "till.py:agent", "--input", '"go"', "--store", "postgres://x/y"), "no store is known"),
         (("run", "till.py:agent", "--input", '"go"', "--store", "till.py"), "no SQLite database"),
+        (("run", "till.py:agent", "--input", '"go"', "--store", "a.db", "--key", ""), "a key that is not blank"),
+        (("run", "till.py:agent", "--input", '"go"', "--store", "a.db", "--key", "é" * 257), "has 514 bytes"),
         (("runs", "postgres://x/y"), "no store is known"),
         (("resume", "runs.db", "--run", "k"), "no such file"),
     ],

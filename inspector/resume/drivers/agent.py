@@ -219,7 +219,7 @@ def start(asked: Start, emit: Emit) -> Ended:
     going = agent.prompt(prompt).id(run_id).observe(emit).control(asked.control)
     if asked.store is None:
         return _ended(in_loop(going.run(trace=asked.trace or default_trace(run_id)), asked.control), emit)
-    key = asked.key or run_id
+    key = run_id if asked.key is None else asked.key
     with _stored.opened(asked.store) as store:
         result = in_loop(going.durable(store, key).run(), asked.control)
     return msgspec.structs.replace(_ended(result, emit), run=key)

@@ -327,7 +327,7 @@ def start(asked: Start, emit: Emit) -> Ended:
     inputs = {port: tokens if isinstance(tokens, list) else [tokens] for port, tokens in given.items()}
     run_id = new_id()
     if asked.store is not None:
-        key = asked.key or run_id
+        key = run_id if asked.key is None else asked.key
         with _stored.opened(asked.store) as store:
             durable = network.run(inputs, id=run_id, observe=emit, control=asked.control, store=store, key=key)
             return msgspec.structs.replace(_ended(in_loop(durable, asked.control), emit), run=key)

@@ -91,7 +91,7 @@ class Network(dataflow.Network):
             if trace is not None or journal is not None:
                 raise UsageError(key or self.name, "a durable run has its journal in the store, and no other one")
             id = id or new_id()
-            place = Place(store, key or id, sink=sink)
+            place = Place(store, id if key is None else key, sink=sink)
             async with kept_open(place.open(id, Claims()), sink) as kept:
                 result = await self.run(inputs, workers=workers, journal=kept, id=id, control=control, observe=observe)
             return msgspec.structs.replace(result, trace=store.url)
