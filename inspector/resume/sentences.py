@@ -19,7 +19,7 @@ SENTENCES = {
     "owned": "Somebody is driving this run right now. Follow it, or wait; taking it over stops the other at its next "
     "boundary.",
     "edit_invalid": "A value was edited to what cannot stand there. Edit it again, or take the edit back.",
-    "value_unreadable": "What was saved cannot be read back: a class that it was made of is missing, or the file is damaged.",
+    "value_unreadable": "What was saved cannot be read back: a class of it is missing, or the file is damaged.",
     "inputs_missing": "The run waits for inputs that nobody gave. Answer them.",
     "version_unsupported": "The file was written in a version that is not known here.",
     "other_run": "The code is not the program that this run was made with. Name the right one, or accept that another "
