@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from inspector.dataflow.actors import Action
+from inspector.dataflow.codec import Values
 from inspector.dataflow.plan import Node
 from inspector.model.changes import Change
 from inspector.model.run import Step
@@ -24,6 +25,8 @@ class Firing(msgspec.Struct, frozen=True, eq=False):
     tokens: Mapping[str, Value]
     state: Mapping[str, Value]
     count: int
+    broken: Exception | None = None
+    """What its guard raised: it fails with that."""
 
 
 class Committed(msgspec.Struct, frozen=True, eq=False):
@@ -31,6 +34,20 @@ class Committed(msgspec.Struct, frozen=True, eq=False):
 
     step: Step
     change: Change
+
+
+def guarded(firing: Firing, values: Values) -> Firing | None:
+    """The firing, when the guard of its action accepts its tokens, or is broken; None when it does not."""
+    action, actor = firing.action, firing.node.actor
+    if action is None or action.guard is None or actor is None:
+        return firing
+    try:
+        _, instance = actor.bind(action, {name: values.decode(value) for name, value in firing.state.items()})
+        tokens = [values.decode(token) for token in firing.tokens.values()]
+        accepts = action.guard(*([] if instance is None else [instance]), *tokens)
+        return firing if accepts else None
+    except Exception as error:
+        return msgspec.structs.replace(firing, broken=error)
 
 
 def items_of(token: Value) -> list[Value]:

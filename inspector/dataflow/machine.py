@@ -21,7 +21,7 @@ from msgspec import UNSET
 from inspector.dataflow import shown
 from inspector.dataflow.actors import Action
 from inspector.dataflow.codec import Values
-from inspector.dataflow.firing import Committed, Firing, items_of
+from inspector.dataflow.firing import Committed, Firing, guarded, items_of
 from inspector.dataflow.plan import Node, Plan
 from inspector.dataflow.queues import Queues
 from inspector.model.changes import Change, QueueChange
@@ -303,8 +303,8 @@ class NetworkRun:
             return self._with_tokens(number, node, None, ("value",))
         for act in node.actions:
             found = self._with_tokens(number, node, act, act.inputs)
-            if found is not None and self._accepts(found):
-                return found
+            if found is not None and (admitted := guarded(found, self.values)) is not None:
+                return admitted
         return None
 
     def _loop(self, number: int, node: Node) -> Firing | None:
@@ -330,15 +330,6 @@ class NetworkRun:
         if node.actor is not None and node.actor.factory is None:
             return self._counts[number] == 0
         return act.guard is not None or not self._states[number].get(EXHAUSTED)
-
-    def _accepts(self, firing: Firing) -> bool:
-        guard = firing.action.guard if firing.action else None
-        if guard is None or firing.node.actor is None:
-            return True
-        state = {name: self.values.decode(value) for name, value in firing.state.items()}
-        _, instance = firing.node.actor.bind(firing.action, state)  # type: ignore[arg-type]
-        tokens = [self.values.decode(token) for token in firing.tokens.values()]
-        return bool(guard(*([] if instance is None else [instance]), *tokens))
 
     def state(self) -> State:
         """The state after the last step; firings under way are pending."""

@@ -29,6 +29,8 @@ class Control:
         """Whether it was stopped at a breakpoint: somebody wants to look, and nothing has gone wrong."""
         self._wanted = False
         self._inline = False
+        self.interrupted = False
+        """Whether what was done inline was ended."""
         self._lock = threading.Lock()
         self._inbox: list[str] = []
         self._cancel: Callable[[], object] | None = None
@@ -60,7 +62,7 @@ class Control:
     def interrupt(self) -> None:
         """End what is done inline, by a CancelledError; called in its thread, so from a signal handler."""
         if self._inline:
-            self._inline = False
+            self._inline, self.interrupted = False, True
             raise asyncio.CancelledError
 
     def cancels(self, cancel: Callable[[], object] | None) -> None:
@@ -221,5 +223,5 @@ class _Running:
         left = [*self.tasks]
         for task in left:
             task.cancel()
-        if left:
-            await asyncio.gather(*left, return_exceptions=True)
+        if left or self._ended:  # what has ended is looked at too, since nobody else will
+            await asyncio.gather(*left, *self._ended, return_exceptions=True)

@@ -118,6 +118,8 @@ async def fire(
     actor, action = firing.node.actor, firing.action
     assert actor is not None
     assert action is not None
+    if firing.broken is not None:
+        raise firing.broken
     decode = run.values.decode
     body, instance = actor.bind(action, {name: decode(value) for name, value in firing.state.items()})
     arguments = {port: decode(token) for port, token in firing.tokens.items()}

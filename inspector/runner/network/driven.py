@@ -242,20 +242,30 @@ class Driven:
         self.note("operation", firing, status="started")
         try:
             outcome = await fire(self.run, firing, self.origin, self.threads, self._inline, self.watch)
-        except (asyncio.CancelledError, KeyboardInterrupt):
+        except (asyncio.CancelledError, KeyboardInterrupt) as error:
+            if isinstance(error, asyncio.CancelledError) and not self._cancelled():
+                self._failed(firing, error)  # of something that the body waited for
+                return None
             self._give_up(firing)
             raise
         except Stopped as stopped:
             self.run.release(firing)
             self.recorder.operation(firing, "failed", RunError(message=f"stopped: {stopped.reason}"))
             self.stop(stopped.reason)
-        except Exception as error:
-            self.run.release(firing)
-            self.fail(firing, _described(firing, error), ambiguous=isinstance(error, TimeoutError))
+        except (Exception, SystemExit) as error:
+            self._failed(firing, error)
         else:
             self._commit(firing, outcome, started)
             return outcome.puts
         return None
+
+    def _cancelled(self) -> bool:
+        task = asyncio.current_task()
+        return self.control.interrupted or (task is not None and task.cancelling() > 0)
+
+    def _failed(self, firing: Firing, error: BaseException) -> None:
+        self.run.release(firing)
+        self.fail(firing, _described(firing, error), ambiguous=isinstance(error, TimeoutError))
 
     def _commit(self, firing: Firing, outcome: Outcome, started: str) -> None:
         ended = self.recorder.clock()
@@ -369,7 +379,7 @@ def _puts(firing: Firing, value: Value) -> list[tuple[str, Value]]:
     raise UsageError(f"--reconcile {firing.id}", f"the result must be an object of the ports {', '.join(outputs)}")
 
 
-def _described(firing: Firing, error: Exception) -> RunError:
+def _described(firing: Firing, error: BaseException) -> RunError:
     if isinstance(error, TimeoutError):
         timeout = firing.node.actor.timeout if firing.node.actor else None
         return RunError(type="TimeoutError", message=f"no end after {timeout} s", where=firing.node.path)
@@ -377,7 +387,7 @@ def _described(firing: Firing, error: Exception) -> RunError:
     return RunError(type=kind, message=clean(str(error)), where=firing.node.path, frames=_frames(error))
 
 
-def _frames(error: Exception) -> tuple[str, ...]:
+def _frames(error: BaseException) -> tuple[str, ...]:
     """Where in the user's code an error comes from."""
     found = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in found if not frame.filename.startswith(OURS)]

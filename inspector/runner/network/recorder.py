@@ -62,15 +62,15 @@ class NetworkRecorder:
         """A firing's body begins, has ended, has failed, or was given up, at this time (None: now); returns when."""
         at = at or self.clock()
         if self.journal is not None:
-            self.write(self._operation(firing, status, error, at))
+            self.write(self._operation(firing, status, error, at, self.run.seq + 1))
         return at
 
-    def _operation(self, firing: Firing, status: Any, error: RunError | None, at: str) -> Operation:
+    def _operation(self, firing: Firing, status: Any, error: RunError | None, at: str, seq: int) -> Operation:
         actor = firing.node.actor
         began = status == "started"
         return Operation(
             id=firing.id,
-            seq=self.run.seq + 1,
+            seq=seq,
             kind="firing",
             name=firing.node.name,
             status=status,
@@ -90,7 +90,7 @@ class NetworkRecorder:
         if firing is None:
             self.write(step)
         else:
-            self.write(step, self._operation(firing, "succeeded", None, at or self.clock()))
+            self.write(step, self._operation(firing, "succeeded", None, at or self.clock(), done.step.seq))
         if self.steps >= self._next:
             self._next = self.steps + max(STEPS_BETWEEN, sum(self.run.queues.sizes))
             self.checkpoint(None)

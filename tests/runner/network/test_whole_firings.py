@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector import Hook, Network, actor, emit
+from inspector import Hook, Network, action, actor, emit
 from inspector.dataflow import network as dataflow
 from inspector.dataflow.actors import Actor
 from inspector.errors import UsageError
@@ -319,3 +319,74 @@ async def test_a_state_field_that_is_new_begins_fresh_and_one_that_is_gone_is_to
     assert (done.status, done.outputs) == ("completed", {"y": [1, 11]})
     plan = await asyncio.to_thread(check, open_job(path, App(target="a:b", value=chain(before()), digest="d")))
     assert not [found for found in plan.warnings if found.code == "state_dropped"]
+
+
+def _never(self: Any, number: int) -> bool:
+    if number in map(int, FAILS):
+        raise ZeroDivisionError("the guard")
+    return True
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+async def test_a_guard_that_raises_fails_its_own_firing(workers: int, tmp_path: Path) -> None:
+    @actor
+    class Guarded:
+        done: int = 0
+
+        @action(guard=_never)
+        def go(self, number: int) -> int:
+            self.done += 1
+            return number * self.done
+
+    path = str(tmp_path / "t")
+    FAILS.add("2")
+    net = chain(double, Guarded())
+    failed = await net.run({"x": [0, 1, 2]}, trace=path, workers=workers)
+    assert failed.outputs == {"y": [0]}
+    assert [(each.firing.id, each.error.type, each.error.message) for each in failed.failures] == [
+        ("guarded#2", "ZeroDivisionError", "the guard")
+    ]
+    FAILS.clear()
+    assert (await net.resume(path).workers(workers).run()).outputs == {"y": [0, 4, 12]}
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("kind", [SystemExit, asyncio.CancelledError])
+@pytest.mark.parametrize("waits", [False, True])
+async def test_a_body_that_leaves_in_its_own_way_has_failed(
+    workers: int, kind: type[BaseException], waits: bool, tmp_path: Path
+) -> None:
+    @actor
+    def plain(number: int) -> int:
+        if str(number) in FAILS:
+            raise kind("away")
+        return number
+
+    @actor
+    async def waiting(number: int) -> int:
+        await asyncio.sleep(0)
+        return plain(number)  # type: ignore[no-any-return]
+
+    path = str(tmp_path / "t")
+    FAILS.add("2")
+    net = chain(waiting if waits else plain)
+    failed = await net.run({"x": [1, 2, 3]}, trace=path, workers=workers)
+    assert (failed.status, failed.outputs) == ("failed", {"y": [1]})
+    assert [(each.error.type, each.error.message, each.ambiguous) for each in failed.failures] == [
+        (kind.__qualname__, "away", False)
+    ]
+    FAILS.clear()
+    assert (await net.resume(path).run()).outputs == {"y": [1, 2, 3]}
+
+
+async def test_a_run_that_ends_behind_a_step_has_nothing_of_it_open(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    await chain(double).run({"x": [1, 2]}, trace=str(path))
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = max(at for at, line in enumerate(lines) if b'"status":"succeeded"' in line and b'"double#1"' in line)
+    path.write_bytes(b"".join(lines[: last + 1]))
+    run = open_path(str(path)).open()
+    list(run.index())
+    state = run.state(len(run))
+    assert state is not None
+    assert [(item.call_id, item.status) for item in state.pending or ()] == [("double#2", "ready")]
