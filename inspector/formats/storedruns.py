@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from inspector.errors import UsageError
 from inspector.formats.sqlitefile import Database
@@ -135,8 +135,7 @@ class Runs:
 
 
 def _cleaned(told: RunRow) -> RunRow:
-    if all(text is None or (text.isascii() and text.isprintable()) for text in (told.id, told.name, told.reason)):
+    texts = {name: getattr(told, name) for name in ("id", "name", "reason", "thread", "turn")}
+    if all(text is None or (text.isascii() and text.isprintable()) for text in texts.values()):
         return told  # as nearly always
-    reason = None if told.reason is None else clean(told.reason)
-    name = None if told.name is None else clean(told.name)
-    return msgspec.structs.replace(told, id=clean(told.id), name=name, reason=reason)
+    return replace(told, **{name: None if text is None else clean(text) for name, text in texts.items()})

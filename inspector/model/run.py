@@ -103,6 +103,8 @@ class RunRow(Record, frozen=True, kw_only=True):
     holder: str | None = None
     resumed_from: RunLink | None = None
     parent: RunLink | None = None
+    thread: str | None = None
+    turn: str | None = None
 
 
 class Tool(Record, frozen=True, kw_only=True):

@@ -162,7 +162,7 @@ def from_columns(values: Sequence[Any]) -> StoredRun:
 
 LISTED = (
     *("key", "name", "kind", "status", "reason", "steps", "created", "updated", "parent_run", "parent_step", "final"),
-    *("token", "renewed", "expires", "program", "born"),
+    *("thread", "turn", "token", "renewed", "expires", "program", "born"),
 )
 """Those of COLUMNS that a line of a list needs."""
 
@@ -170,9 +170,8 @@ LISTED = (
 def listed(values: Sequence[Any], now: int, gone: Callable[[Program, str], bool]) -> RunRow:
     """The line of a list of runs that the values of LISTED are; `gone` tells whether a process is known to be no more.
     Raises ValueError and TypeError."""
-    key, name, kind, status, reason, steps, created, updated, parent, behind, final, token, renewed, expires, *who = (
-        values
-    )
+    key, name, kind, status, reason, steps, created, updated, parent, behind, final, *rest = values
+    thread, turn, token, renewed, expires, *who = rest
     holder, left = None, False
     if token is not None:
         program = msgspec.json.decode(who[0], type=Program)
@@ -192,6 +191,8 @@ def listed(values: Sequence[Any], now: int, gone: Callable[[Program, str], bool]
         "updated": moment(updated),
         "holder": None if holder is None else one_line(holder),
         "parent": None if parent is None else {"run": parent, "step": behind},
+        "thread": thread,
+        "turn": turn,
     }
     return msgspec.convert(told, RunRow)
 

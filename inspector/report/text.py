@@ -48,6 +48,7 @@ def _row(row: RunRow) -> str:
     status = row.status + (f" ({row.reason})" if row.reason else "")
     link = f"  resumed from {row.resumed_from.run}" if row.resumed_from else ""
     link += f"  part of {row.parent.run}" if row.parent else ""
+    link += f"  turn {row.turn} of {row.thread}" if row.turn and row.thread else ""
     steps = "?" if row.steps is None else row.steps
     held = f"  held by {row.holder}" if row.holder else ""
     return one_line(

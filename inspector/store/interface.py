@@ -62,7 +62,8 @@ class Written(Record, frozen=True, kw_only=True):
 
 
 class Filter(Record, frozen=True, kw_only=True):
-    """Which runs are meant; None: any. `expired`: claimed, and the lease has passed at that time."""
+    """Which runs are meant; None: any. `status` is the one that was written: a run whose holder is gone is `running`
+    there still, and `Store.standing` says how it stands. `expired`: claimed, and the lease has passed at that time."""
 
     status: RunStatus | None = None
     kind: RunKind | None = None

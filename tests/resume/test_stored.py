@@ -13,6 +13,7 @@ from inspector import cli as command
 from inspector import exits
 from inspector.errors import StoreError
 from inspector.process import born, program
+from inspector.resume.apps import load
 from inspector.store import open_store
 from inspector.store.sqlite import SQLite
 from tests.store.backends import THERE, created, wanted
@@ -157,6 +158,31 @@ def test_what_may_have_happened_is_told_with_its_reason_and_the_key_to_look_it_u
         _, (shown,) = shell.json("show", "runs.db", "--run", "r-1")
         (pending,) = shown["state"]["pending"]
         assert (pending["status"], pending["note"]) == ("ambiguous", need["detail"])
+
+
+def test_turns_are_listed_and_resumed_as_what_they_are(shell: Shell) -> None:
+    shell.app(
+        APP.replace("ScriptedModel, tool", "ScriptedModel, ToolContext, tool")
+        .replace("pay(amount: int)", "pay(amount: int, context: ToolContext)")
+        .replace('f"paid {amount}"', "f\"paid {context.metadata['currency']} {context.metadata['turn']}\"")
+    )
+    agent = load("till.py:agent").value
+    store = open_store("runs.db")
+    store.new_thread("talk \x1b[2J", {"currency": "EUR"})
+    agent.prompt("go").durable(store, key="k", thread="talk \x1b[2J", turn="t1").run_sync()
+    shown = "talk \\u001b[2J"
+    _, (listed,) = shell.json("runs", "runs.db")
+    assert [(row["id"], row["thread"], row["turn"]) for row in listed["runs"]] == [("k", shown, "t1")]
+    assert f"turn t1 of {shown}" in shell("runs", "runs.db")[1]
+    store.archive("talk \x1b[2J")
+    code, _, err = shell("resume", "runs.db", "--run", "k", "--approve", "c1")
+    assert (code, "thread_archived" in err, err.count("\n")) == (2, True, 1)
+    store.archive("talk \x1b[2J", False)
+    code, events = shell.json("resume", "runs.db", "--run", "k", "--approve", "c1")
+    assert (code, events[-1]["status"]) == (0, "completed")
+    _, (told,) = shell.json("show", "runs.db", "--run", "k")
+    assert "paid EUR t1" in [message["text"] for message in told["state"]["messages"]]
+    store.close()
 
 
 def test_a_run_that_goes_on_in_the_store_has_no_trace(shell: Shell) -> None:
