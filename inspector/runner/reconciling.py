@@ -11,7 +11,7 @@ from inspector.model.run import RunError
 from inspector.model.values import Value
 from inspector.runner import hookchain
 from inspector.runner.data import Executing, Slot
-from inspector.runner.effects import Again, Answer, Fail, Rollback, Stop, Turn
+from inspector.runner.effects import Again, Answer, AnyEvent, Fail, Rollback, Stop, Turn
 from inspector.runner.errors import RequestError
 from inspector.runner.hooks import Ambiguous
 from inspector.runner.leg import Leg
@@ -144,9 +144,17 @@ def check(run: AgentRun, decided: Decided) -> None:
         if isinstance(run.data.phase, Executing):
             event = _event(run.slot(call), word, value)
             if word != "leave" and not isinstance(event, Stop):
-                run.send(event)
+                tell(run, call, event)
         elif word == "result":
             _turn(value)
+
+
+def tell(run: AgentRun, call: str, event: AnyEvent) -> None:
+    """Tell a run what was decided about a call. Raises RequestError, which names it as it was named."""
+    try:
+        run.send(event)
+    except RequestError as error:
+        raise RequestError(call, error.reason) from None
 
 
 def _known(leg: Leg, name: str, how: Word) -> bool:

@@ -123,8 +123,8 @@ def all_known(asked: "Deciding[Any]", saved: Restored) -> None:
         raise RequestError("resolve", "every call was on offer: there is nothing to resolve")
     if isinstance(phase, Executing):
         _one_word_each(decided, tried)
-        for *_, event in _made(decided, tried):
-            tried.send(event)
+        for _, call_id, _, _, event in _made(decided, tried):
+            reconciling.tell(tried, call_id, event)
     else:
         other = decided.calls() - (set(decided.reconcile) if isinstance(phase, Awaiting) else set())
         if other:
