@@ -6,6 +6,7 @@ One thread asks another process each time; nothing is imported here.
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
 
 from inspector.resume.judge import Asked, judged
@@ -13,6 +14,8 @@ from inspector.tui.reports import Judged
 
 PERIOD = 1.0
 """Seconds between two looks at the files."""
+AGAIN = 10.0
+"""Seconds after which it is judged again whether somebody still drives the run: nothing tells of that."""
 
 
 class Code:
@@ -26,6 +29,7 @@ class Code:
         self._files: tuple[str, ...] = ()
         self._stamps: object = None
         self._closed = False
+        self._again: float | None = None
         self._thread: threading.Thread | None = None
         self.target: str | None = None
 
@@ -57,7 +61,8 @@ class Code:
                 if not self._wanted:
                     self._turn.wait(PERIOD)
                 wanted, self._wanted = self._wanted, []
-            if not wanted and self._look() != self._stamps:
+            due = self._again is not None and time.monotonic() > self._again
+            if not wanted and (due or self._look() != self._stamps):
                 wanted = [None]
             for step in wanted:
                 if not self._closed:
@@ -72,6 +77,10 @@ class Code:
         if verdict.files and verdict.files != self._files:
             self._files = verdict.files
             self._stamps = self._look()
+        if step is None:
+            refusals = verdict.plan.refusals if verdict.plan is not None else ()
+            owned = any(refusal.code == "owned" for refusal in refusals)
+            self._again = time.monotonic() + AGAIN if owned else None
         self._post(Judged(target, step, verdict))
 
     def _look(self) -> object:

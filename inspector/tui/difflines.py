@@ -17,6 +17,8 @@ SECTIONS = ("Tools", "Graph", "Hooks", "Settings", "State")
 PARTS = {"Tools": ("tools",), "Graph": ("graph",), "Hooks": ("hooks",), "Settings": (), "State": ()}
 WEIGHTS = {"breaking": ("x", "failed"), "accept": ("!", "waiting"), "harmless": (" ", "dim")}
 SIGNS = {"+": "added", "-": "removed", "~": "changed"}
+TARGET = 32
+"""Characters of the code's name that are shown beside the verdict."""
 SIDE = 60
 """Characters of one side of a difference on its line; Enter shows all of both."""
 
@@ -91,7 +93,9 @@ def _item(item: Weighed, compared: Compared) -> list[Line]:
 
 def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | None) -> Line:
     """The verdict on today's code in the line below the header."""
-    spans = [Span(" against ", "dim"), Span(target, "accent"), Span("  ")]
+    # Of a long path the end is kept, so that there is room for the verdict.
+    short = target if len(target) <= TARGET else "…" + target[1 - TARGET :]
+    spans = [Span(" against ", "dim"), Span(short, "accent"), Span("  ")]
     if error is not None and compared is None:
         return Line((*spans, Span(error.removeprefix(f"{target}: "), "failed")))
     if plan is not None and plan.refusals:

@@ -39,7 +39,7 @@ class RunEditing(RunResume):
         snapshot = self.session.state()
         state = snapshot.state if snapshot is not None else None
         if place is None or state is None:
-            self.tell("Tab goes to the state: move to a token, a field, a value, a message or a call there")
+            self.tell("Tab goes to the state: e edits the token, value or message one stands on")
             return
         why = self.hindrance() or self.session.uneditable()
         if why is not None:

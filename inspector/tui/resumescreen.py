@@ -65,6 +65,7 @@ class ResumePage(Page):
         self.run, self.resumption = run, resumption
         self.deciding = deciding or Deciding()
         self.starting = False
+        self._told_to_wait = False
         self._rows: list[Row] = []
 
     def on_mount(self) -> None:
@@ -82,6 +83,9 @@ class ResumePage(Page):
         """A plan has come."""
         first = self.deciding.planned is None and self.rows.cursor == 0
         self.deciding.take(planned)
+        if self._told_to_wait:
+            self._told_to_wait = False
+            self.footer.key_pressed()
         self._show()
         if first:
             self._to_first_owed()
@@ -135,6 +139,15 @@ class ResumePage(Page):
         at = self._rows[self.rows.cursor].need if self.rows.cursor < len(self._rows) else None
         owed = self.deciding.owed()
         return at or (owed[0] if len(owed) == 1 else None)
+
+    def _waits(self) -> bool:
+        """Say so, when there is no plan yet with what is decided: a key would be about what is not to be seen."""
+        planned = self.deciding.planned
+        waits = planned is None or planned.decisions != self.deciding.decisions
+        if waits:
+            self._told_to_wait = True
+            self.footer.tell("the plan is still being made: once more when it is there", "waiting")
+        return waits
 
     def _edit_at_cursor(self) -> str | None:
         return self._rows[self.rows.cursor].edit if self.rows.cursor < len(self._rows) else None
@@ -197,6 +210,8 @@ class ResumePage(Page):
     def action_decide(self, how: str) -> None:
         """Decide about the call at the cursor."""
         need, edit = self.need, self._edit_at_cursor()
+        if self._waits():
+            return
         if edit is not None and how in dict(EDITED):
             self.redo(how, edit)
         elif need is None:
@@ -286,6 +301,8 @@ class ResumePage(Page):
 
     def action_accept(self) -> None:
         """Accept what the cursor is on, or no longer."""
+        if self._waits():
+            return
         code = self._rows[self.rows.cursor].code if self.rows.cursor < len(self._rows) else None
         if code is None or not self._acceptable(code):
             self.footer.tell("this is nothing that can be accepted" if code else "move to a warning first")
@@ -296,7 +313,7 @@ class ResumePage(Page):
     def action_run(self) -> None:
         """Do what the plan says."""
         hindrance = self.deciding.hindrance()
-        if self.starting:
+        if self.starting or self._waits():
             return
         if hindrance is not None:
             self.footer.tell(hindrance, "failed")
@@ -333,7 +350,7 @@ class ResumePage(Page):
 
 
 def _owner(planned: Planned) -> Line:
-    return Line((Span(f" {_told_owner(planned)}  ", "running"), Span("F follows it  K takes it over", "key")))
+    return Line((Span(" F follows it  K takes it over  ", "key"), Span(_told_owner(planned), "running")))
 
 
 def _told_owner(planned: Planned) -> str:

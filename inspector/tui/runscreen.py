@@ -35,7 +35,10 @@ class RunScreen(RunEditing):
                 self.take_more(report)
 
     def _known(self, report: Known) -> None:
+        before = self.session.facts.run.status if self.session.facts is not None else None
         self.session.known(report)
+        if self.code is not None and report.facts.run.status != before and report.facts.done and not self.busy:
+            self.code.judge(None)  # whether it can be resumed is another question now
         self.sync(rows=report.revised is not None, state=True)
 
     def _fetched(self, report: Fetched) -> None:

@@ -263,7 +263,7 @@ class Session:
         driver = next((driver for driver in all_drivers() if driver.name == name), None)
         if driver is None or driver.edits:
             return None
-        return f"the driver {name} has the run go on from its own files: nothing of it can be edited"
+        return f"the driver {name} takes its files as they are: nothing can be edited"
 
     def heading(self) -> Heading | None:
         """The snapshot of the header; None before a run is open."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 HIDDEN = "it holds what looks like a credential: V shows it, and then it can be edited"
-LARGE = "it is kept in a file of its own, too large to be edited here: `runinspect resume --edit` takes a new one"
+LARGE = "kept in a file of its own, too large to edit here: `resume --edit` takes it"
 
 
 def read_json(text: str) -> Value:

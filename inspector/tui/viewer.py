@@ -89,7 +89,7 @@ class Viewer(Page):
         """Edit the value for a resume; what is open of it leaves."""
         place, edits = self._place, self._edits
         if place is None or edits is None:
-            self.footer.tell("only tokens, states, values, messages and calls of a run that can be resumed are edited")
+            self.footer.tell("this is not edited: tokens, states, values, messages and calls are")
             return
         for screen in [*self.app.screen_stack]:
             if isinstance(screen, Viewer):

@@ -19,6 +19,7 @@ from inspector.resume.plan import Decisions
 from inspector.resume.sentences import SENTENCES
 from inspector.resume.steering import Steering
 from inspector.store import open_store
+from inspector.tui import code
 from inspector.tui.app import Inspector
 from inspector.tui.asking import Choice, TextPage
 from inspector.tui.outputpage import OutputPage
@@ -223,7 +224,10 @@ async def test_a_folder_of_wfpy_and_a_run_from_an_earlier_step(tmp_path: Path) -
         assert run_screen(app).session.last == 1
 
 
-async def test_a_live_owner_is_named_and_the_second_inspector_follows(tmp_path: Path) -> None:
+async def test_a_live_owner_is_named_and_the_second_inspector_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code, "AGAIN", 0.5)
     path, target = two(tmp_path)
     held = threading.Event()
     steering = Steering(lambda event: held.set())
@@ -247,7 +251,10 @@ async def test_a_live_owner_is_named_and_the_second_inspector_follows(tmp_path: 
         await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
         await settle(pilot)
         assert run_screen(app).session.cursor == run_screen(app).session.last == 4
-    thread.join(30)
+        thread.join(30)
+        await until(pilot, lambda: any("nothing is left to run" in row for row in texts(app)))
+        await press(pilot, "q")
+        await until(pilot, lambda: any("can be resumed" in row for row in texts(app)))
 
 
 async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
