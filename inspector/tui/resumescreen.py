@@ -140,10 +140,11 @@ class ResumePage(Page):
         owed = self.deciding.owed()
         return at or (owed[0] if len(owed) == 1 else None)
 
-    def _waits(self) -> bool:
-        """Say so, when there is no plan yet with what is decided: a key would be about what is not to be seen."""
+    def _waits(self, *, current: bool = False) -> bool:
+        """Say so, when there is no plan yet (or none that is `current`, with what is decided by now): a key would be
+        about what is not to be seen."""
         planned = self.deciding.planned
-        waits = planned is None or planned.decisions != self.deciding.decisions
+        waits = planned is None or (current and planned.decisions != self.deciding.decisions)
         if waits:
             self._told_to_wait = True
             self.footer.tell("the plan is still being made: once more when it is there", "waiting")
@@ -313,7 +314,7 @@ class ResumePage(Page):
     def action_run(self) -> None:
         """Do what the plan says."""
         hindrance = self.deciding.hindrance()
-        if self.starting or self._waits():
+        if self.starting or self._waits(current=True):
             return
         if hindrance is not None:
             self.footer.tell(hindrance, "failed")

@@ -193,6 +193,39 @@ def test_what_cannot_stand_in_a_network(shell: Shell, edit: str, why: str) -> No
     assert not os.path.exists("b.jsonl")
 
 
+GUARDED = """
+from inspector import Network, action, actor
+
+@actor
+class Gate:
+    limit: int = 10
+
+    @action(guard=lambda self, number: 100 // number < self.limit)
+    def low(self, number: int) -> int:
+        return number
+
+    @action()
+    def high(self, number: int) -> int:
+        return -number
+
+net = Network("gate")
+gate = net.add(Gate())
+net.connect(net.input("numbers"), gate.number)
+net.connect(gate.out, net.output("out"))
+"""
+
+
+def test_guards_judge_what_was_edited(shell: Shell) -> None:
+    (shell.folder / "gate_edits.py").write_text(GUARDED)
+    app = ("--app", "gate_edits.py:net", "--step", "0")
+    assert shell("run", "gate_edits.py:net", "--input", '{"numbers": [50]}', "--trace", "g.jsonl")[0] == 0
+    for edit, out in (("queues.in.numbers-->gate.number[0]=5", [-5]), ("actors.gate.state.limit=1", [-50])):
+        code, lines, errors = shell("resume", "g.jsonl", *app, "--edit", edit, *ALL)
+        assert (code, lines[-1]["output"]) == (0, {"out": out}), errors
+    code, lines, _ = shell("resume", "g.jsonl", *app, "--edit", "queues.in.numbers-->gate.number[0]=0", *ALL)
+    assert (code, lines[-1]["status"]) == (1, "failed"), "a guard that fails fails its firing"
+
+
 def test_a_finished_run_is_edited_at_an_earlier_step_alone(shell: Shell) -> None:
     cargo(shell, "--trace", "a.jsonl")
     code, (plan,), _ = shell("check", "a.jsonl", *CARGO, "--edit", 'values.last="x"')

@@ -385,6 +385,14 @@ async def test_a_plan_that_is_made_again_is_waited_for_before_it_runs(tmp_path: 
         assert page.deciding.hindrance() is None
         page.deciding.because("c1", "later")
         assert page.deciding.hindrance() == "the plan is being made again …"
+        page.action_run()
+        await pilot.pause()
+        assert not page.starting
+        assert "still being made" in texts(app)[-1]
+        page.replan()
+        await planned(app, pilot)
+        assert "still being made" not in texts(app)[-1], "what is waited for has come"
+        assert page.deciding.hindrance() is None
 
 
 async def test_the_output_of_an_import_and_code_that_cannot_be_imported(tmp_path: Path) -> None:
