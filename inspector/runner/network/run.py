@@ -95,7 +95,7 @@ class Network(dataflow.Network):
             async with kept_open(place.open(id, Claims()), sink) as kept:
                 result = await self.run(inputs, workers=workers, journal=kept, id=id, control=control, observe=observe)
             return msgspec.structs.replace(result, trace=store.url)
-        given = {port: list(tokens) for port, tokens in (inputs or {}).items()}
+        given = {port: _listed(self.name, port, tokens) for port, tokens in (inputs or {}).items()}
         if unknown := [port for port in given if port not in self.inputs]:
             known = ", ".join(self.inputs) or "none"
             raise UsageError(self.name, f"has no input port {unknown[0]!r}; it has {known}")
@@ -131,6 +131,13 @@ class Network(dataflow.Network):
 
             return DurableNetwork(self, path, key, step, rerun)
         return ResumingNetwork(self, path, step, rerun)
+
+
+def _listed(name: str, port: str, tokens: Iterable[Any]) -> list[Any]:
+    # A text and a dict can be gone over too, and are hardly meant as their letters and keys.
+    if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
+        raise UsageError(f"{name}, input {port}", f"takes a list of tokens, not {tokens!r:.80}")
+    return list(tokens)
 
 
 def _typed(name: str, plan: Plan, inputs: Mapping[str, list[Any]]) -> None:

@@ -111,6 +111,13 @@ async def test_a_rerun_begins_before_the_last_firing_of_a_node(tmp_path: Path) -
         open_job(path, job.app, rerun="slow", step=1)
 
 
+@pytest.mark.parametrize("tokens", [1, "12", b"1", {"a": 1}, None])
+async def test_what_is_no_list_of_tokens_is_refused(tokens: Any) -> None:
+    with pytest.raises(UsageError, match="line, input numbers: takes a list of tokens, not "):
+        await line().run({"numbers": tokens})
+    assert (await line().run({"numbers": iter([1])})).status == "completed"
+
+
 async def test_every_failure_is_recorded(tmp_path: Path) -> None:
     net = Network("two")
     for name in "ab":
