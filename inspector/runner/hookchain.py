@@ -5,6 +5,7 @@ chain, each hook hearing what the one before made; the choice of a model, which 
 ends the chain; a rewrite before it is kept, so that it can be reported.
 """
 
+import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +26,13 @@ from inspector.runner.hooks import (
     heard,
     hook_name,
 )
+from inspector.runner.messages import sound, words
+from inspector.runner.threads import being_cancelled
+from inspector.runner.tools import ToolError, plain
+
+TEXTS = ("stop", "fail", "retry", "repair", "failure")
+VALUES = ("rewrite", "skip", "result")
+"""Actions whose value is told to the model or the run, and is saved with it."""
 
 
 class Stopped(Exception):
@@ -138,8 +146,8 @@ def _hearing(hooks: Sequence[object], event: str) -> list[tuple[Callable[[Any], 
 def _called(method: Callable[[Any], Any], name: str, event: HookEvent) -> Any:
     try:
         return method(event)
-    except Exception as error:
-        raise Stopped(f"the hook {name} raised {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise _raised(name, error) from error
 
 
 async def _asked(method: Callable[[Any], Any], name: str, event: HookEvent) -> Action:
@@ -147,9 +155,15 @@ async def _asked(method: Callable[[Any], Any], name: str, event: HookEvent) -> A
     if inspect.isawaitable(found):
         try:
             found = await found
-        except Exception as error:
-            raise Stopped(f"the hook {name} raised {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and being_cancelled():
+                raise
+            raise _raised(name, error) from error
     return _valid(found, name, event)
+
+
+def _raised(name: str, error: BaseException) -> Stopped:
+    return Stopped(f"the hook {name} raised {type(error).__name__}: {words(error)}")
 
 
 def _valid(found: object, name: str, event: HookEvent) -> Action:
@@ -158,6 +172,14 @@ def _valid(found: object, name: str, event: HookEvent) -> Action:
     if not isinstance(found, Action) or found.event != event.kind or found.kind not in EVENTS[event.kind]:
         allowed = ", ".join(EVENTS[event.kind])
         raise Stopped(f"the hook {name} returned {found!r} for {event.kind}, which takes {allowed}")
+    value = found.value
+    if (found.kind in TEXTS or event.kind == "invalid_tool_call") and value is not None:
+        value = sound(str(value))
+    elif found.kind in VALUES and event.kind != "run_start" and value is not None:
+        try:
+            value = plain(value)
+        except ToolError as error:
+            raise Stopped(f"the hook {name} on {event.kind}: {found.kind} was given what cannot be saved") from error
     if found.kind == "stop":
-        raise Stopped(str(found.value))
-    return found
+        raise Stopped(str(value))
+    return found if value is found.value else replace(found, value=value)

@@ -158,12 +158,17 @@ class CompletionCall(_Stoppable, kw_only=True):
                 temperature,
                 max_tokens,
                 tuple(tool_choice) if isinstance(tool_choice, list | set) else tool_choice,
-                None if active_tools is None else tuple(active_tools),
+                None if active_tools is None else _each(active_tools),
                 params,
-                tuple(extra_context),
+                _each(extra_context),
                 None if history is None else tuple(history),
             ),
         )
+
+
+def _each(given: Iterable[str]) -> tuple[str, ...]:
+    """The items; a text is one item."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 class ModelSelect(_Stoppable, kw_only=True):

@@ -34,6 +34,14 @@ def sound(text: str) -> str:
     return text
 
 
+def words(error: BaseException) -> str:
+    """What an error says; nothing, where asking it fails too."""
+    try:
+        return sound(str(error))
+    except Exception:
+        return ""
+
+
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type"):
     """The base of what stands in a message."""
 

@@ -4,6 +4,7 @@ The order is peek, prepare, commit: until the request is whole nothing is spent.
 turn back and is a failed step of its own.
 """
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -44,8 +45,9 @@ from inspector.runner.items import CallDelta, ModelCalled, TurnRetried
 from inspector.runner.items import ReasoningDelta as ReasoningItem
 from inspector.runner.items import TextDelta as TextItem
 from inspector.runner.leg import Leg, run_error
-from inspector.runner.messages import Message, ModelTurn, Text
+from inspector.runner.messages import Message, ModelTurn, Text, words
 from inspector.runner.models import Delta, Model, ModelRequest, as_model
+from inspector.runner.threads import being_cancelled
 
 OUTPUT_TOOL = "Give the final answer with this. It ends the conversation."
 
@@ -207,8 +209,10 @@ async def _asked(leg: Leg, prepared: Prepared) -> ModelTurn:
         return await _streamed(leg, prepared)
     except (ModelError, Stopped, RequestError):
         raise
-    except Exception as error:
-        raise ModelError(prepared.model.name, "other", f"{type(error).__name__}: {error}") from error
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and being_cancelled():
+            raise
+        raise ModelError(prepared.model.name, "other", f"{type(error).__name__}: {words(error)}") from error
 
 
 async def _streamed(leg: Leg, prepared: Prepared) -> ModelTurn:
@@ -295,11 +299,11 @@ async def resolve(leg: Leg, effect: ResolveCall) -> None:
         leg.tell(Resolve("stop", stopped.reason))
         return
     how = "fail" if action.kind == "proceed" else action.kind
-    if how == "retry":
-        leg.send(TurnRetried(leg.data.turn))
     told = Resolve(how, action.value)
     try:
         leg.run.copy().send(told)
     except RequestError as error:
         told = Resolve("fail", f"a hook's answer makes no sense: {error}")
     leg.tell(told)
+    if how == "retry" and not isinstance(leg.data.phase, Failed):
+        leg.send(TurnRetried(leg.data.turn))

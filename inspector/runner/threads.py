@@ -45,6 +45,13 @@ class Threads:
             self._work.put(None)
 
 
+def being_cancelled() -> bool:
+    """Whether the task that asks is to end. If not, a CancelledError is of something that the task waited for, and is a
+    failure like any other."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 async def in_thread(work: Callable[[], T], name: str = "body") -> T:
     """The result of `work`, done in a thread of its own."""
     threads = Threads(name)

@@ -5,7 +5,8 @@ import contextvars
 from typing import Any
 
 from inspector.runner.effects import ToRun
-from inspector.runner.messages import ErrorKind, sound
+from inspector.runner.messages import ErrorKind, words
+from inspector.runner.threads import being_cancelled
 from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext, ToolError, ToolRefused
 
 _KINDS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
@@ -32,7 +33,7 @@ async def needs_approval(tool: AnyTool, call: ToRun) -> bool:
     try:
         found = gate(call)
         return bool(found if isinstance(found, bool) else await found)
-    except Exception:
+    except (Exception, SystemExit):
         return True
 
 
@@ -47,14 +48,18 @@ async def came(tool: AnyTool, arguments: Any, context: ToolContext) -> Came:
     except NeedsInput:
         raise
     except ToolRefused as refused:
-        return Came(sound(str(refused)), "refused")
+        return Came(words(refused), "refused")
     except ToolError as error:
-        return Came(sound(str(error)), "error", error.kind)
+        return Came(words(error), "error", error.kind)
     except TimeoutError as error:
-        words = str(error) or f"no answer within {tool.timeout} s; it may still happen"
-        return Came(words, "error", "timeout", definite=False)
-    except Exception as error:
+        limit = "in time" if tool.timeout is None else f"within {tool.timeout} s"
+        return Came(words(error) or f"no answer {limit}; it may still happen", "error", "timeout", definite=False)
+    except asyncio.CancelledError:
+        if being_cancelled():
+            raise
+        return Came("cancelled from inside; it may still happen", "error", "cancelled", definite=False)
+    except (Exception, SystemExit) as error:
         kind: ErrorKind = next((kind for known, kind in _KINDS if isinstance(error, known)), "other")
-        return Came(sound(f"{type(error).__name__}: {error}"), "error", kind, definite=False)
+        return Came(f"{type(error).__name__}: {words(error)}", "error", kind, definite=False)
     finally:
         current.reset(mark)

@@ -36,11 +36,12 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class ToolError(Exception):
-    """Raised by a tool: the message is what the model is told; `kind` is one of the error kinds."""
+    """Raised by a tool: the message is what the model is told; `kind` is one of the error kinds, `other` where it
+    is none of them."""
 
     def __init__(self, message: str, kind: ErrorKind = "other") -> None:
         super().__init__(message)
-        self.kind = kind
+        self.kind: ErrorKind = kind if kind in typing.get_args(ErrorKind) else "other"
 
 
 class ToolRefused(Exception):

@@ -65,6 +65,8 @@ def _allowed(choice: ToolChoice, executable: tuple[str, ...], output_tool: str |
     extra = (output_tool,) if output_tool else ()
     if choice == "none":
         return extra
+    if isinstance(choice, str) and choice not in ("auto", "none", "required"):
+        raise RequestError("tool_choice", f"{choice!r} is none of auto, none, required, or a list of tools")
     if choice == "required" and not (executable or extra):
         raise RequestError("tool_choice", "'required', but no tool is offered")
     if isinstance(choice, tuple):

@@ -1,5 +1,7 @@
 """Hooks: every event, the actions that it takes, and how those of several hooks combine."""
 
+import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +185,15 @@ async def test_a_senseless_resolution_fails_the_run_and_says_so() -> None:
         await agent_of([Call("plus")], "3", hooks=[a_hook("invalid_tool_call", ("repair", "minus"))]).prompt("x").run()
     )
     assert "makes no sense" in (result.error.message or "")  # type: ignore[union-attr]
+
+
+async def test_a_retry_that_is_not_made_is_not_shown() -> None:
+    hook = Says("invalid_tool_call", lambda event: event.retry())
+    items = [
+        item async for item in agent_of([Call("nope", {})], [Call("nope", {})], hooks=[hook]).prompt("go").stream()
+    ]
+    assert [type(item).__name__ for item in items].count("TurnRetried") == 1
+    assert items[-1].result.reason == "unknown_tool"
 
 
 async def test_a_retried_call_is_told_to_the_model() -> None:
@@ -375,3 +386,78 @@ async def test_what_cannot_be_saved_stops_the_run_by_name(
     saved = load(str(tmp_path / "a.jsonl"))
     assert saved.status == status
     assert [slot.status for slot in saved.run.slots].count("started") == 0
+
+
+class Says(Hook):
+    """Answers one event with what a function makes of it."""
+
+    def __init__(self, event: str, answer: Any) -> None:
+        setattr(self, f"on_{event}", answer)
+
+
+async def _gives_up(event: Any) -> None:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(
+    ("event", "answer", "did", "why"),
+    [
+        ("tool_call", lambda event: event.rewrite(object()), 0, "rewrite was given what cannot be saved"),
+        ("tool_call", lambda event: event.skip(object()), 0, "skip was given what cannot be saved"),
+        ("tool_result", lambda event: event.rewrite(object()), 1, "rewrite was given what cannot be saved"),
+        ("tool_call", lambda event: sys.exit(3), 0, "the hook Says raised SystemExit: 3"),
+        ("tool_call", _gives_up, 0, "the hook Says raised CancelledError: "),
+        ("completion_call", _gives_up, 0, "the hook Says raised CancelledError: "),
+    ],
+)
+async def test_a_hook_that_gives_what_it_must_not_stops_the_run_by_name(
+    event: str, answer: Any, did: int, why: str
+) -> None:
+    done: list[int] = []
+
+    @tool
+    def act(n: int) -> int:
+        done.append(n)
+        return n
+
+    calls = [Call("act", {"n": 1}), Call("act", {"n": 2})]
+    result = await Agent("a", ScriptedModel(calls, "x"), tools=[act], hooks=[Says(event, answer)]).prompt("go").run()
+    assert result.status == "cancelled"
+    assert result.error is not None
+    assert why in result.error.message
+    assert "Says" in result.error.message
+    assert len(done) == did
+    failed: Any = result.run.data.phase
+    assert [slot.status for slot in failed.slots].count("answered") == did  # what happened stands
+
+
+@pytest.mark.parametrize("how", ["skip", "retry", "fail", "stop"])
+async def test_what_a_hook_says_in_words_may_be_anything_that_has_words(how: str) -> None:
+    hook = Says("invalid_tool_call", lambda event: getattr(event, how)(5))
+    result = await agent_of([Call("nope", {})], "end", hooks=[hook]).prompt("go").run()
+    told = [part.text for message in result.messages for part in message.content if isinstance(part, Result)]
+    assert told == ["5"] if how in ("skip", "retry") else result.error is not None and result.error.message == "5"
+
+
+async def test_a_patch_takes_one_name_as_well_as_several() -> None:
+    asked: list[Any] = []
+
+    def model(messages: Any) -> Any:
+        return "end"
+
+    class Keeps(ScriptedModel):
+        async def request(self, request: Any) -> Any:
+            asked.append(request)
+            return await super().request(request)
+
+    hook = Says("completion_call", lambda event: event.patch(active_tools="add", extra_context="a page"))
+    assert (await Agent("a", Keeps(model), tools=[add], hooks=[hook]).prompt("go").run()).status == "completed"
+    assert ([tool.name for tool in asked[0].tools], asked[0].instructions) == (["add"], "a page")
+
+
+async def test_a_choice_that_is_none_is_refused_and_spends_nothing() -> None:
+    hook = Says("completion_call", lambda event: event.patch(tool_choice="add"))
+    result = await agent_of("end", hooks=[hook]).prompt("go").run()
+    assert (result.status, result.reason, result.run.data.turn) == ("failed", "request", 0)
+    assert result.error is not None
+    assert "'add' is none of auto, none, required" in result.error.message

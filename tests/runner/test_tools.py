@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import enum
+import sys
 import threading
 import time
 from typing import Annotated, Any, Literal
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from inspector import Agent, Call, ScriptedModel, ToolContext, ToolError, ToolRefused, tool
+from inspector import Agent, AgentRun, Call, ScriptedModel, ToolContext, ToolError, ToolRefused, tool
 from inspector.model.digest import digest
 from inspector.model.values import Number
 from inspector.runner.messages import Json, Media, Result, Text
@@ -156,6 +157,74 @@ async def test_a_failure_is_told_and_ends_nothing() -> None:
     assert (refused.outcome, refused.kind, refused.text) == ("refused", None, "not today")
     odd = await came(lambda: threading.Lock(), name="f")
     assert odd.outcome == "error"
+
+
+class Mute(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+async def waits_in_vain() -> None:
+    other = asyncio.ensure_future(asyncio.sleep(60))
+    other.cancel()
+    await other
+
+
+async def exits() -> None:
+    sys.exit(3)
+
+
+async def is_mute() -> None:
+    raise Mute
+
+
+async def is_late() -> None:
+    raise TimeoutError
+
+
+async def of_no_kind() -> None:
+    raise ToolError("odd", "strange")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize(
+    ("function", "kind", "words"),
+    [
+        (waits_in_vain, "cancelled", "cancelled from inside; it may still happen"),
+        (exits, "other", "SystemExit: 3"),
+        (lambda: sys.exit(3), "other", "SystemExit: 3"),
+        (is_mute, "other", "Mute: "),
+        (is_late, "timeout", "no answer in time; it may still happen"),
+        (of_no_kind, "other", "odd"),
+    ],
+)
+async def test_whatever_a_tool_raises_ends_the_call_only(
+    function: Any, kind: str, words: str, concurrency: int
+) -> None:
+    calls = [Call("f", {}) for _ in range(2)]
+    agent = Agent("a", ScriptedModel(calls, "done"), tools=[tool(name="f")(function)], concurrency=concurrency)
+    result = await agent.prompt("go").run()
+    assert result.status == "completed", result.error
+    found = [part for message in result.messages for part in message.content if isinstance(part, Result)]
+    assert [(part.kind, part.text) for part in found] == [(kind, words)] * 2
+    assert AgentRun.from_json(result.run.to_json()).messages == result.messages
+
+
+async def test_a_run_that_is_cancelled_takes_its_calls_along() -> None:
+    begun = asyncio.Event()
+
+    @tool
+    async def wait() -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    going = asyncio.ensure_future(Agent("a", ScriptedModel([Call("wait", {})], "x"), tools=[wait]).prompt("go").run())
+    await begun.wait()
+    going.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await going
 
 
 async def test_a_timeout_is_a_result() -> None:

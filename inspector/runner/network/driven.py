@@ -23,6 +23,7 @@ from inspector.runner.drive import Control, drive
 from inspector.runner.edits import Edited
 from inspector.runner.effects import Effect
 from inspector.runner.hookchain import Stopped
+from inspector.runner.messages import words
 from inspector.runner.network import agents
 from inspector.runner.network.bodies import Outcome, checked, fire, idempotency_key
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
@@ -31,7 +32,7 @@ from inspector.runner.network.report import leftovers
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.watch import Watch
 from inspector.runner.preflight import Decided
-from inspector.runner.threads import Threads
+from inspector.runner.threads import Threads, being_cancelled
 
 Observe = Callable[[dict[str, Any]], None]
 FRAMES = 10
@@ -260,8 +261,7 @@ class Driven:
         return None
 
     def _cancelled(self) -> bool:
-        task = asyncio.current_task()
-        return self.control.interrupted or (task is not None and task.cancelling() > 0)
+        return self.control.interrupted or being_cancelled()
 
     def _failed(self, firing: Firing, error: BaseException) -> None:
         self.run.release(firing)
@@ -384,7 +384,7 @@ def _described(firing: Firing, error: BaseException) -> RunError:
         timeout = firing.node.actor.timeout if firing.node.actor else None
         return RunError(type="TimeoutError", message=f"no end after {timeout} s", where=firing.node.path)
     kind = type(error).__qualname__ if not isinstance(error, Unsavable) else "Unsavable"
-    return RunError(type=kind, message=clean(str(error)), where=firing.node.path, frames=_frames(error))
+    return RunError(type=kind, message=clean(words(error)), where=firing.node.path, frames=_frames(error))
 
 
 def _frames(error: BaseException) -> tuple[str, ...]:
