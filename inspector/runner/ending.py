@@ -1,5 +1,6 @@
 """How a leg ends: the answer remembered, the hooks told, the journal closed."""
 
+import asyncio
 import contextlib
 
 import msgspec
@@ -14,7 +15,8 @@ from inspector.runner.errors import ModelError, RequestError, RunFailed
 from inspector.runner.hookchain import Stopped
 from inspector.runner.hooks import RunSettled
 from inspector.runner.leg import Leg, run_error
-from inspector.runner.messages import Call
+from inspector.runner.messages import Call, words
+from inspector.runner.threads import being_cancelled
 from inspector.runner.toolstep import close_batch
 
 
@@ -119,9 +121,11 @@ async def remember(leg: Leg) -> str | None:
     leg.recorder.operation(operation, "started", durable=True)
     try:
         await memory.append(data.conversation, tuple(data.messages), key=data.id)
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and being_cancelled():
+            raise
         leg.recorder.operation(operation, "failed", error=run_error(error))
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {words(error)}"
     leg.recorder.operation(operation, "succeeded", durable=True, event=Remembered())
     leg.run.send(Remembered())
     return None
@@ -137,8 +141,12 @@ async def recall(leg: Leg) -> None:
     leg.recorder.operation(operation, "started")
     try:
         data.history = tuple(await memory.load(data.conversation))
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and being_cancelled():
+            raise
         leg.recorder.operation(operation, "failed", error=run_error(error))
+        if isinstance(error, asyncio.CancelledError):
+            raise RuntimeError("the memory was cancelled from inside") from error
         raise
     with leg.recorder.together():
         leg.recorder.operation(operation, "succeeded")

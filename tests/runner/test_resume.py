@@ -1,5 +1,6 @@
 """Resuming: rules per state, decisions, a registry that changed, memory, claims."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,27 @@ async def test_a_memory_that_fails_keeps_the_answer_and_is_asked_again(tmp_path:
     again = await agent.resume(result.trace).run()
     assert (again.forgotten, memory.appends) == (None, 2)
     assert len(await memory.load("c")) == 2  # the key kept it from being there twice
+
+
+@pytest.mark.parametrize("on", ["load", "append"])
+async def test_a_memory_that_is_cancelled_from_inside_has_failed(on: str) -> None:
+    class GivesUp(InMemory):
+        async def load(self, conversation: str) -> Any:
+            if on == "load":
+                raise asyncio.CancelledError
+            return await super().load(conversation)
+
+        async def append(self, conversation: str, messages: Any, *, key: str) -> None:
+            raise asyncio.CancelledError
+
+    result = await Shop().agent("hi", memory=GivesUp()).prompt("go").conversation("c").run()
+    if on == "load":
+        assert (result.status, result.error and result.error.message) == (
+            "failed",
+            "the memory was cancelled from inside",
+        )
+    else:
+        assert (result.output, result.forgotten) == ("hi", "CancelledError: ")
 
 
 async def test_a_memory_that_cannot_load_ends_the_run(tmp_path: Path) -> None:
