@@ -7,10 +7,12 @@ whole state written down at the next boundary.
 """
 
 import asyncio
+import contextlib
 import os
 import signal
+import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
 
@@ -66,7 +68,8 @@ class Signals:
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
         self.control.cancels(self._cancel)
         try:
-            return await task
+            with _waking(loop) if self._before else contextlib.nullcontext():
+                return await task
         finally:
             self.control.cancels(None)
 
@@ -108,6 +111,22 @@ class Signals:
         self._timer = threading.Timer(self._grace, signal.pthread_kill, (main, number))
         self._timer.daemon = True
         self._timer.start()
+
+
+@contextlib.contextmanager
+def _waking(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Have signals wake the loop: one that comes just before it waits is heard only when something else wakes it."""
+    woken, waker = socket.socketpair()
+    with woken, waker:
+        woken.setblocking(False)
+        waker.setblocking(False)
+        loop.add_reader(woken, woken.recv, 4096)
+        before = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(woken)
 
 
 def _grace() -> float:

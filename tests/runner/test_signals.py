@@ -1,5 +1,6 @@
 """Real signals at real processes: the first stops at a boundary, the second gives up, also what blocks the loop."""
 
+import asyncio
 import json
 import os
 import signal
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from inspector.formats import open_path
+from inspector.runner.drive import Control
+from inspector.runner.signals import run
 
 PROGRAM = """
 import sys, time
@@ -103,6 +106,19 @@ def statuses(running: Running) -> list[str]:
     state = run.state(len(run))
     assert state is not None
     return [item.status for item in state.pending or ()]
+
+
+def test_a_signal_wakes_the_loop_whenever_it_comes() -> None:
+    async def going() -> bool:
+        fd = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(fd)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        await asyncio.sleep(0)
+        return fd >= 0
+
+    before = signal.set_wakeup_fd(-1)
+    assert run(going(), Control())
+    assert signal.set_wakeup_fd(before) == -1
 
 
 @pytest.mark.parametrize("which", ["inline", "thread", "agent"])
