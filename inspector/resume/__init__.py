@@ -279,11 +279,10 @@ def _not_editable(job: Job, driver: Driver) -> Plan:
 
 def _not_resumable(job: Job) -> Plan:
     name = job.source.source.format
-    refusal = Refusal(
-        code="not_resumable",
-        subject=job.path,
-        detail=f"a {name} file can be looked at, but nothing here resumes it; see `runinspect formats`",
-    )
+    detail = f"a {name} file can be looked at, but nothing here resumes it; see `runinspect formats`"
+    if name == "runinspect":
+        detail = "what the run was stands at its beginning, and that is damaged; cut short there, nothing had run yet"
+    refusal = Refusal(code="not_resumable", subject=job.path, detail=detail)
     return Plan(resumable=False, driver=None, step=job.step, plan=token(job), refusals=(refusal,))
 
 

@@ -72,9 +72,7 @@ async def _fitting(asked: Deciding[Any], store: RunStore, row: StoredRun) -> tup
     ResumeRefused, RequestError and UnreadableError."""
     saved = saved_run(store.url, row.key, journal_of(store, row))
     found, definition = await examined(asked, saved)
-    standing = found.standing(asked.decided.accept)
-    if standing:
-        raise ResumeRefused(standing[0].subject, standing[0].code, "; ".join(f.detail for f in standing))
+    found.hold_up(asked.decided.accept)
     resuming.all_known(asked, saved)
     return saved, definition
 

@@ -14,6 +14,7 @@ from inspector.model.run import Definition, Hook, Tool
 from inspector.model.values import Value, preview
 from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Advancing, Awaiting, Executing, Failed, Preparing, Resolving, RunData, Slot
+from inspector.runner.errors import ResumeRefused
 from inspector.runner.messages import Call
 from inspector.runner.tools import AnyTool
 
@@ -96,6 +97,14 @@ class Preflight(msgspec.Struct, kw_only=True):
             if (finding.refusal and not (finding.code in ACCEPTABLE and finding.code in known))
             or (finding.accept and finding.code not in known)
         ]
+
+    def hold_up(self, accepted: Iterable[str], within: str = "") -> None:
+        """Raises ResumeRefused, which names each of the findings that end the resume; `within` stands before them."""
+        standing = self.standing(accepted)
+        if standing:
+            first, *more = standing
+            told = [first.detail, *(f"{finding.subject}: {finding.code}: {finding.detail}" for finding in more)]
+            raise ResumeRefused(f"{within}{first.subject}", first.code, "; ".join(told))
 
 
 def examine(

@@ -83,9 +83,7 @@ async def go(
     if asked.is_over(saved.run) and not asked.decided.edits:
         return await _replayed(asked, saved, emit)
     found = await examined(asked, saved, claims)
-    standing = found.standing(asked.decided.accept)
-    if standing:
-        raise ResumeRefused(standing[0].subject, standing[0].code, "; ".join(f.detail for f in standing))
+    found.hold_up(asked.decided.accept)
     all_known(asked, saved)
     if claims is None:
         return await _continued(asked, saved, claims, trace, journal, emit)

@@ -389,6 +389,14 @@ def test_interrupted_twice_gives_up_what_is_under_way(shell: Shell) -> None:
 RIG = ROOT / "tests" / "runner" / "data"
 
 
+def test_a_run_that_was_killed_in_its_first_line_has_done_nothing_and_says_so(shell: Shell) -> None:
+    assert shell.start(trace="whole.jsonl")[0] == 4
+    (shell.folder / "a.jsonl").write_bytes((shell.folder / "whole.jsonl").read_bytes()[:100])
+    code, _, err = shell.resume()
+    assert code == 3
+    assert "not_resumable: what the run was stands at its beginning" in err
+
+
 def test_files_of_rig(shell: Shell) -> None:
     for name, code, word in (("failed", 3, "terminal"), ("awaiting", 3, "model_in_flight"), ("done", 3, "terminal")):
         shutil.copy(RIG / f"rig_{name}.json", shell.folder / "run.json")

@@ -334,6 +334,15 @@ async def test_what_changed_is_refused_by_name_and_has_its_own_switch(
     assert told == "paid" or (code == "tool_missing" and "not found" in told) or code == "arguments_invalid"
 
 
+async def test_a_refusal_names_all_that_does_not_fit() -> None:
+    saved = await Shop().agent([LOOKUP, REFUND], "done", hooks=[reload().setup.hooks[0]]).prompt("go").run()
+    with pytest.raises(ResumeRefused) as caught:
+        await reload(no_hook=True, name="other").resume(saved).run()
+    assert caught.value.code == "other_run"
+    assert "; refund: tool_missing: the call c2" in caught.value.detail
+    assert "; Audit: hook_missing: the hook Audit" in caught.value.detail
+
+
 async def test_an_edit_makes_old_arguments_valid_again() -> None:
     first = await reload(refund="same").prompt("go").run()
     asked = reload(refund="other").resume(first.run).approve("c2").edit("c2", {"order": "A", "cents": 5})

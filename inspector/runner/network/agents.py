@@ -226,10 +226,7 @@ async def wake(run: NetworkRun, decided: Decided) -> None:
     """Let the agents that can go on do so. Raises ResumeRefused when one does not fit its code any more."""
     agents = await waiting(run, decided)
     for agent in agents:
-        standing = agent.found.standing(decided.accept)
-        if standing:
-            detail = "; ".join(finding.detail for finding in standing)
-            raise ResumeRefused(f"{agent.name}: {standing[0].subject}", standing[0].code, detail)
+        agent.found.hold_up(decided.accept, f"{agent.name}: ")
     for agent in agents:
         if agent.anew:
             run.drop(agent.number)
