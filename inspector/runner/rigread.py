@@ -8,10 +8,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from inspector.model.run import Tool
-from inspector.model.values import Number, Value, decimal, integer
+from inspector.model.values import Number, Value, decimal, integer, to_json
 from inspector.runner.data import (
     Advancing,
     Advertised,
@@ -51,9 +52,16 @@ def from_rig(text: str | bytes) -> RunData:
     if number not in (None, 1, 2):
         raise RequestError("rig run", f"has the format {number!r}; known are none (0.39 to 0.42), 1 and 2")
     try:
-        return _run(modern(value))
+        return _checked(_run(modern(value)))
+    except msgspec.ValidationError as error:
+        raise RequestError("rig run", f"is damaged: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise RequestError("rig run", f"is damaged: {type(error).__name__}: {error}") from error
+
+
+def _checked(data: RunData) -> RunData:
+    """The run, when all that it holds is of its type: it must be possible to save it again."""
+    return msgspec.convert(_decoder.decode(to_json(data)), RunData, str_keys=True)
 
 
 def _run(value: dict[str, Value]) -> RunData:

@@ -112,6 +112,23 @@ def test_what_is_no_saved_run_is_refused(text: str) -> None:
         AgentRun.from_rig(text)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"max_turns": ', '"max_turns": "six", "was": '),
+        ('"role": "user"', '"role": 7'),
+        ('"text": "', '"text": null, "was": "'),
+        ('"input_tokens": ', '"input_tokens": "many", "was": '),
+        ("Zürich", "\\ud800"),
+    ],
+)
+def test_what_could_not_be_saved_again_is_refused_as_it_is_read(old: str, new: str) -> None:
+    text = saved("executing")
+    assert old in text
+    with pytest.raises(RequestError, match="is damaged"):
+        AgentRun.from_rig(text.replace(old, new))
+
+
 def test_what_rig_cannot_hold_is_not_handed_over() -> None:
     run = AgentRun.from_rig(saved("executing"))
     run.start_call("call_w9")
