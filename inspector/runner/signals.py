@@ -35,7 +35,11 @@ def run(going: Coroutine[Any, Any, T], control: Control) -> T:
 
 def run_sync(going: Coroutine[Any, Any, T], control: Control) -> T:
     """The same, for a program of its own, which shall end as any other: when the run has stopped by a signal, and that
-    is written down, raises KeyboardInterrupt for a SIGINT and SystemExit for a SIGTERM."""
+    is written down, raises KeyboardInterrupt for a SIGINT and SystemExit for a SIGTERM. Raises RuntimeError where a
+    loop runs already."""
+    if _in_a_loop():
+        going.close()
+        raise RuntimeError("an event loop runs here already: await run() in the place of run_sync()")
     try:
         with Signals(control) as signals:
             result = asyncio.run(signals.hearing(going))
@@ -127,6 +131,14 @@ def _waking(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         finally:
             signal.set_wakeup_fd(before)
             loop.remove_reader(woken)
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _grace() -> float:

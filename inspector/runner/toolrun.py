@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import inspect
 from typing import Any
 
 from inspector.runner.effects import ToRun
@@ -25,14 +26,14 @@ def not_found(name: str) -> Came:
 
 
 async def needs_approval(tool: AnyTool, call: ToRun) -> bool:
-    """Whether somebody must decide before this call runs. A predicate that fails asks: never the other
-    way round."""
+    """Whether somebody must decide before this call runs. A predicate that fails, or says anything but False, asks:
+    never the other way round."""
     gate = tool.needs_approval
     if isinstance(gate, bool):
         return gate
     try:
         found = gate(call)
-        return bool(found if isinstance(found, bool) else await found)
+        return (await found if inspect.isawaitable(found) else found) is not False
     except (Exception, SystemExit):
         return True
 

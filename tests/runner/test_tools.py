@@ -358,11 +358,23 @@ async def test_a_gate_that_fails_asks() -> None:
     async def over(call: Any) -> bool:
         return bool(call.arguments["n"] > 5)
 
-    for approval, suspended in ((gate, True), (over, False)):
+    async def forgets(call: Any) -> Any:
+        pass
+
+    for approval, suspended in (
+        *((gate, True), (over, False), (forgets, True)),
+        *((lambda call: None, True), (lambda call: "yes", True), (lambda call: False, False)),
+    ):
         made = tool(needs_approval=approval, name="f")(lambda n: "ok")
         agent = Agent("a", ScriptedModel([Call("f", {"n": 1})], "done"), tools=[made])
         result = await agent.prompt("go").run()
         assert (result.status == "suspended") is suspended
+
+
+@pytest.mark.filterwarnings("error")
+async def test_a_blocking_helper_says_what_to_do_where_a_loop_runs() -> None:
+    with pytest.raises(RuntimeError, match="await run"):
+        Agent("a", ScriptedModel("hi")).prompt("go").run_sync()
 
 
 async def test_calls_of_a_batch_run_at_the_same_time_up_to_the_limit() -> None:
