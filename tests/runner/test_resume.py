@@ -486,6 +486,87 @@ async def test_states_of_rig_that_do_not_simply_go_on(name: str, code: str | Non
         assert (await asked.run()).status == then
 
 
+def travel(did: list[str], *hooks: Hook) -> Agent:
+    """The agent of the runs of rig."""
+
+    @tool
+    def get_weather(city: str, days: int = 1, note: str = "") -> str:
+        did.append("get_weather")
+        return "snow"
+
+    @tool(name="search_flights")
+    def flights(to: str, origin: str = "", date: str = "") -> str:
+        did.append("search_flights")
+        return "LX39"
+
+    @tool
+    def book_hotel(hotel: str, nights: int, max_price: float) -> str:
+        did.append("book_hotel")
+        return "booked"
+
+    return Agent(
+        "travel", ScriptedModel(lambda messages: "Done."), tools=[get_weather, flights, book_hotel], hooks=hooks
+    )
+
+
+@pytest.mark.parametrize("way", ["run", "stream"])
+@pytest.mark.parametrize(
+    ("how", "text", "did", "told"),
+    [
+        ("repair", "book_hotel", ["get_weather"], ["snow", "invalid arguments"]),
+        ("skip", "no flights", [], ["Not executed", "no flights"]),
+        ("retry", "there is none", [], ["Not executed", "there is none"]),
+        ("proceed", None, [], None),
+    ],
+)
+async def test_hooks_are_asked_about_a_saved_call_that_was_not_on_offer(
+    way: str, how: str, text: str | None, did: list[str], told: list[str] | None
+) -> None:
+    ran: list[str] = []
+    heard: list[str] = []
+
+    class Resolves(Hook):
+        def on_invalid_tool_call(self, event: Any) -> Any:
+            heard.append(event.call.name)
+            assert "search_flights" in event.allowed
+            return event.proceed() if text is None else getattr(event, how)(text)
+
+    asked = travel(ran, Resolves()).resume(AgentRun.from_rig((DATA / "rig_resolving.json").read_text()))
+    result = await asked.run() if way == "run" else [item async for item in asked.stream()][-1].result
+    assert (heard, ran) == (["find_flights"], did)
+    if told is None:
+        assert (result.status, result.reason) == ("failed", "unknown_tool")
+        return
+    assert (result.status, result.output) == ("completed", "Done.")
+    assert [text.startswith(begin) for text, begin in zip(results(result.run), told, strict=True)] == [True, True]
+
+
+async def test_what_is_answered_in_a_saved_batch_is_committed_in_order_and_neither_runs_nor_is_heard_of() -> None:
+    ran: list[str] = []
+    heard: list[str] = []
+
+    class Audit(Hook):
+        def on_tool_call(self, event: Any) -> None:
+            heard.append(f"call {event.name} {event.internal_id[:5]}")
+
+        def on_tool_result(self, event: Any) -> None:
+            heard.append(f"result {event.name}")
+
+    run = AgentRun.from_rig((DATA / "rig_executing.json").read_text())
+    asked = travel(ran, Audit()).resume(run).edit("call_f9", {"to": "ZRH"})
+    items = [item async for item in asked.stream()]
+    assert ran == ["get_weather", "search_flights"]
+    assert heard == [
+        *("call get_weather intl_", "result get_weather"),
+        *("call search_flights intl_", "result search_flights"),
+    ]
+    shown = [item.result.name for item in items if type(item).__name__ == "ToolReturned"]
+    assert shown == ["get_weather", "search_flights"]
+    answers = [part for part in items[-1].result.run.messages[-2].content if isinstance(part, Result)]
+    assert [part.name for part in answers] == ["get_weather", "search_flights", "book_hotel"]
+    assert answers[2].text.startswith("denied by reviewer")
+
+
 # Steps
 
 

@@ -287,9 +287,12 @@ class Shelf:
 
     name = "shelf"
 
-    def __init__(self) -> None:
+    def __init__(self, *, gated: bool = False) -> None:
         self.asked: list[str | None] = []
-        self.all = [tool(name=name)(lambda name=name: name) for name in ("tea", "cake")]  # type: ignore[misc]
+        self.all = [
+            tool(name=name, needs_approval=gated)(lambda name=name: name)  # type: ignore[misc]
+            for name in ("tea", "cake")
+        ]
 
     async def tools(self, query: str | None) -> list[AnyTool]:
         self.asked.append(query)
@@ -304,21 +307,24 @@ class Shelf:
 
 
 async def test_a_retrieved_tool_is_dispatched_on_resume_without_a_search() -> None:
-    shelf = Shelf()
+    class Down(Shelf):
+        async def tools(self, query: str | None) -> list[AnyTool]:
+            assert self.asked == []
+            raise ConnectionError("the index is down")
 
-    @tool(needs_approval=True)
-    def sign() -> str:
-        return "signed"
-
-    agent = Agent("a", ScriptedModel([Call("tea"), Call("sign")], "done"), tools=[shelf, sign])
-    result = await agent.prompt("tea, please").run()
-    assert result.status == "suspended"
-    assert shelf.asked == ["tea, please"]
-    again = await agent.resume(result.run).approve("c2").run()
-    assert again.status == "completed"
-    fresh = Agent("a", ScriptedModel([Call("tea")], "done"), tools=[shelf, sign])
-    run = (await fresh.prompt("tea").run()).run
-    assert run.is_done
+    agents = [
+        Agent(
+            "a", ScriptedModel([Call("tea"), Call("sign")], "done"), tools=[shelf, tool(name="sign")(lambda: "signed")]
+        )
+        for shelf in (Shelf(gated=True), Down(gated=True), Shelf(gated=True))
+    ]
+    saved = await agents[0].prompt("tea, please").run()
+    assert [call.name for call in saved.pending] == ["tea"]
+    cut = await agents[1].resume(saved.run).approve("c1").run()
+    told = [part.text for part in cut.messages[-1].content if isinstance(part, Result)]
+    assert told == ["tea", "signed"]  # only the turn behind it needs the index
+    assert (cut.status, cut.error and cut.error.message) == ("failed", "the index is down")
+    assert (await agents[2].resume(cut.run).run()).output == "done"
 
 
 async def test_what_was_not_offered_in_the_turn_is_never_dispatched() -> None:
