@@ -94,8 +94,8 @@ class Inspector(Quiet):
         self.desk.close()
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key):
-            self.desk.key_pressed()
+        if isinstance(event, events.Key) and self.desk.key_pressed(event.key, event.time):
+            return
         await super().on_event(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

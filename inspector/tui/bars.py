@@ -1,6 +1,6 @@
 """Single lines at the edges of the screen: header, headings, footer."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import zip_longest
 
 from textual.geometry import Region
@@ -79,12 +79,13 @@ class Footer(Bar):
     def __init__(self, *places: Where) -> None:
         super().__init__(id="footer")
         self._places = places
+        self._without: Set[str] = frozenset()
         self._told: Line | None = None
 
-    def at(self, *places: Where) -> None:
-        """Show the keys of these places."""
-        if places != self._places:
-            self._places = places
+    def at(self, *places: Where, without: Set[str] = frozenset()) -> None:
+        """Show the keys of these places, `without` those (by their ids) that can do nothing now."""
+        if (places, without) != (self._places, self._without):
+            self._places, self._without = places, without
             self.update()
 
     def tell(self, text: str, style: str = "problem") -> None:
@@ -99,14 +100,15 @@ class Footer(Bar):
             self.update()
 
     def lines(self) -> Sequence[Line]:
-        return (self._told or hints(self._places, self.size.width),)
+        return (self._told or hints(self._places, self.size.width, self._without),)
 
 
-def hints(places: Sequence[Where], width: int) -> Line:
-    """The keys that have a word in the footer, those with the same word together; as many as fit."""
+def hints(places: Sequence[Where], width: int, without: Set[str] = frozenset()) -> Line:
+    """The keys that have a word in the footer, `without` those with these ids, those with the same word together; as
+    many as fit."""
     groups: dict[str, list[str]] = {}
     for key in (key for place in places for key in keys.of(place)):
-        if key.hint:
+        if key.hint and key.id not in without:
             first = keys.shown(key).split()[0]
             groups.setdefault(key.hint, []).append(first if Rows.ascii else ARROWS.get(first, first))
     # The last place's first key, `?`, stays when there is no room for all.

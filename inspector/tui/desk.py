@@ -239,12 +239,14 @@ class Desk:
         self.error = error
         self.app.push_screen(ErrorPage(error))
 
-    def key_pressed(self) -> None:
-        """Before a key acts."""
+    def key_pressed(self, key: str, at: float) -> bool:
+        """Before a key acts that was pressed `at` a time, in seconds; true where it is not to act."""
         self.loader.touch()
         footer = getattr(self.app.screen, "footer", None)
         if isinstance(footer, Footer):
             footer.key_pressed()
+        drops: Callable[[str, float], bool] | None = getattr(self.app.screen, "drops", None)
+        return drops is not None and drops(key, at)
 
     def places(self) -> tuple[Where, ...]:
         """Whose keys work here."""

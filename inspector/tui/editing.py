@@ -23,7 +23,11 @@ class RunEditing(RunResume):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.pane.edits = self.edit
+        self.pane.edits, self.pane.why_not = self.edit, self._why_not
+
+    def _why_not(self) -> str | None:
+        """Why nothing of the run is edited, in words; None where it can be."""
+        return self.hindrance() or self.session.uneditable()
 
     def action_edit(self) -> None:
         self.edit(self._place())
@@ -41,7 +45,7 @@ class RunEditing(RunResume):
         if place is None or state is None:
             self.tell("Tab goes to the state: e edits the token, value or message one stands on")
             return
-        why = self.hindrance() or self.session.uneditable()
+        why = self._why_not()
         if why is not None:
             self.tell(why)
             return

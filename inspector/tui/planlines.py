@@ -23,6 +23,33 @@ FIRST = 3
 SWITCH = " (to go on all the same: --accept"
 """What a refusal says that can be accepted, on the command line."""
 QUESTIONS = {"approve": "may it run?", "answer": "wants an answer", "reconcile": "what became of it?"}
+OPTIONS = {
+    "approve": (
+        ("approve", "a  approve: let it run"),
+        ("deny", "x  deny: it does not run, and the model is told why"),
+        ("edit", "e  edit its arguments here"),
+        ("editor", "E  edit its arguments in an editor"),
+    ),
+    "answer": (("answer", "i  answer it"), ("deny", "x  deny it")),
+    "reconcile": (
+        ("retry", "run it once more: it may happen twice"),
+        ("result", "it happened: take this result"),
+        ("failure", "it failed: record that"),
+        ("abort", "give up the whole run"),
+        ("leave", "leave it open"),
+    ),
+}
+EDITED = (
+    ("edit", "e  edit it again here"),
+    ("editor", "E  edit it again in an editor"),
+    ("deny", "x  take the edit back"),
+    ("why", "w  write down why"),
+    ("open", "open what is there now"),
+)
+DECISIONS = ("approve", "deny", "edit", "answer")
+LOOK = (("open", "open its arguments"),)
+"""Where the cursor is at first: an Enter too many decides nothing."""
+COMMON = (("why", "w  write down why"), ("undo", "take the decision back"))
 KEYS = {
     "approve": "a approves  x denies  e edits its arguments  Enter: all",
     "answer": "i answers  x denies  Enter: all",

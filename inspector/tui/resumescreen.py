@@ -16,7 +16,7 @@ from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.page import Page
-from inspector.tui.planlines import Row
+from inspector.tui.planlines import COMMON, DECISIONS, EDITED, LOOK, OPTIONS, Row
 from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable
 from inspector.tui.viewer import Viewer
 
@@ -28,30 +28,10 @@ if TYPE_CHECKING:
     from inspector.tui.driving import Finished, Planned, Resumption
     from inspector.tui.runresume import RunResume
 
-OPTIONS = {
-    "approve": (
-        ("approve", "a  approve: let it run"),
-        ("deny", "x  deny: it does not run, and the model is told why"),
-        ("edit", "e  edit its arguments here"),
-        ("editor", "E  edit its arguments in an editor"),
-    ),
-    "answer": (("answer", "i  answer it"), ("deny", "x  deny it")),
-    "reconcile": (
-        ("retry", "run it once more: it may happen twice"),
-        ("result", "it happened: take this result"),
-        ("failure", "it failed: record that"),
-        ("abort", "give up the whole run"),
-        ("leave", "leave it open"),
-    ),
-}
-EDITED = (
-    ("edit", "e  edit it again here"),
-    ("editor", "E  edit it again in an editor"),
-    ("deny", "x  take the edit back"),
-    ("why", "w  write down why"),
-    ("open", "open what is there now"),
-)
-COMMON = (("why", "w  write down why"), ("undo", "take the decision back"), ("open", "open its arguments"))
+PAUSE = 1.0
+"""Seconds without a key after which what was typed ahead of a plan has ended."""
+UNDROPPED = ("ctrl+c", "ctrl+q", "ctrl+z", "escape")
+"""Keys that lead out, whatever was typed ahead."""
 
 
 class ResumePage(Page):
@@ -66,6 +46,8 @@ class ResumePage(Page):
         self.deciding = deciding or Deciding()
         self.starting = False
         self._told_to_wait = False
+        self._pressed_at = 0.0
+        self._ahead = False
         self._rows: list[Row] = []
 
     def on_mount(self) -> None:
@@ -85,7 +67,7 @@ class ResumePage(Page):
         self.deciding.take(planned)
         if self._told_to_wait:
             self._told_to_wait = False
-            self.footer.key_pressed()
+            self.footer.tell("the plan is there: what was typed ahead of it was dropped", "waiting")
         self._show()
         if first:
             self._to_first_owed()
@@ -127,6 +109,18 @@ class ResumePage(Page):
         if planned is not None and planned.owner is not None:
             self._rows.insert(0, Row(_owner(planned)))
         self.rows.show([row.line for row in self._rows])
+        self.footer.at(*self.PLACES, without=self._withheld())
+
+    def _withheld(self) -> frozenset[str]:
+        """The ids of the keys that can do nothing about this plan."""
+        plan, every = self.deciding.plan, frozenset({"run", *DECISIONS, "accept"})
+        if plan is None:
+            return every
+        usable = {how for need in self.deciding.needs() for how, _ in OPTIONS[need.question]}
+        usable |= {"edit", "deny"} if self.deciding.decisions.edits else set()
+        usable |= {"accept"} if any(row.code and self._acceptable(row.code) for row in self._rows) else set()
+        usable |= set() if plan.refusals else {"run"}
+        return every - usable
 
     def _tell(self, bar: str, line: Line) -> None:
         # Nothing is there any more when the page is being left.
@@ -140,6 +134,15 @@ class ResumePage(Page):
         owed = self.deciding.owed()
         return at or (owed[0] if len(owed) == 1 else None)
 
+    def drops(self, key: str, at: float) -> bool:
+        """Whether a key that was pressed `at` a time (in seconds) is to do nothing: it goes on with what was typed
+        ahead of the plan and dropped, and would be the key of something else than was meant, as one of a reason."""
+        since, self._pressed_at = at - self._pressed_at, at
+        self._ahead = self._ahead and since < PAUSE and key not in UNDROPPED
+        if self._ahead:
+            self.footer.tell("typed ahead of the plan: dropped; once more after a pause", "waiting")
+        return self._ahead
+
     def _waits(self, *, current: bool = False) -> bool:
         """Say so, when there is no plan yet (or none that is `current`, with what is decided by now): a key would be
         about what is not to be seen."""
@@ -147,6 +150,7 @@ class ResumePage(Page):
         waits = planned is None or (current and planned.decisions != self.deciding.decisions)
         if waits:
             self._told_to_wait = True
+            self._ahead = planned is None
             self.footer.tell("the plan is still being made: once more when it is there", "waiting")
         return waits
 
@@ -175,7 +179,7 @@ class ResumePage(Page):
                 self.decide(how, need)
 
         told = [f"{need.name}  {need.call_id}", *([need.detail] if need.detail else [])]
-        answers = (*OPTIONS[need.question], *COMMON)
+        answers = (*LOOK, *OPTIONS[need.question], *COMMON)
         self.app.push_screen(Choice(f"What about {need.name} {need.call_id}?", told, answers), choose)
 
     def _edit_menu(self, place: str) -> None:
@@ -328,6 +332,8 @@ class ResumePage(Page):
     def action_owner(self, how: str) -> None:
         """Follow whoever drives the run, or take it over."""
         planned = self.deciding.planned
+        if self._waits():
+            return
         if planned is None or planned.owner is None:
             self.footer.tell("nobody drives this run")
         elif how == "follow":

@@ -1,11 +1,12 @@
 """What the keys of a run do: to the session, to the loader, and to what is typed."""
 
+from collections.abc import Set
 from typing import ClassVar
 
 from textual.binding import BindingType
 
 from inspector.tui.columns import Filter
-from inspector.tui.keys import bindings, typing
+from inspector.tui.keys import Where, bindings, typing
 from inspector.tui.masking import masked
 from inspector.tui.prompt import Prompt
 from inspector.tui.runlayout import RunLayout
@@ -15,6 +16,7 @@ class RunKeys(RunLayout):
     """The actions of a run's screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("run"), *bindings("state")]
+    _withheld: Set[str] = frozenset()
 
     def action_step(self, by: int) -> None:
         self.timeline.action_row(by)
@@ -47,7 +49,21 @@ class RunKeys(RunLayout):
         self.ask_state()
 
     def on_descendant_focus(self) -> None:
-        self.footer.at(*(("run", "app") if self.timeline.has_focus else ("rows", "state", "run", "app")))
+        self._show_keys()
+        # What can be done with a run is looked up behind what is to be seen of it.
+        self.call_after_refresh(self.update_footer)
+
+    def update_footer(self) -> None:
+        self._withheld = self.withheld()
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        places: tuple[Where, ...] = ("run", "app") if self.timeline.has_focus else ("rows", "state", "run", "app")
+        self.footer.at(*places, without=self._withheld)
+
+    def withheld(self) -> Set[str]:
+        """The ids of the keys that can do nothing for this run."""
+        return frozenset()
 
     def action_odd(self, direction: int) -> None:
         found = self.session.odd(direction)

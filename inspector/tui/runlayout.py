@@ -67,6 +67,9 @@ class RunLayout(Screen[None]):
         yield self.footer
         yield self.prompt
 
+    def update_footer(self) -> None:
+        """Show the keys of where one is."""
+
     def more_bars(self) -> Iterable[Bar]:
         """Bars below the header that a screen of more than looking has."""
         return ()
@@ -75,6 +78,7 @@ class RunLayout(Screen[None]):
         self.loader.follow(self.session.following)
         self.sync(rows=True)
         self.call_after_refresh(self.loader.read_on)
+        self.call_after_refresh(self.update_footer)
 
     def on_resize(self, event: events.Resize) -> None:
         narrow = event.size.width < NARROW

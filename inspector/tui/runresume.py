@@ -14,6 +14,8 @@ from inspector.tui.live import Live
 from inspector.tui.runactions import RunActions
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from inspector.resume.plan import Decisions
     from inspector.tui.deciding import Deciding
     from inspector.tui.desk import Desk
@@ -80,6 +82,14 @@ class RunResume(RunActions):
         if self.session.driverless:
             return "nothing here resumes such a run; `runinspect formats` lists what can be"
         return None
+
+    def withheld(self) -> Set[str]:
+        if self.hindrance() is None:
+            editable = self.timeline.has_focus or self.session.uneditable() is None
+            return frozenset() if editable else frozenset({"edit-value"})
+        # The run that was begun from this screen is shown by the key.
+        shows = self.driven is not None and self.shows is None
+        return frozenset({"edit-value"} if shows else {"resume", "edit-value"})
 
     def decided_at(self, step: int) -> Deciding:
         """What was edited at a step, and decided with it; nothing yet where that was at another."""
@@ -199,6 +209,7 @@ class RunResume(RunActions):
             if isinstance(screen, RunResume) and screen.is_mounted:
                 for bar in screen.query(LiveBar):
                     bar.update()
+                screen.update_footer()
 
     def action_pause(self) -> None:
         if self.driven is not None:

@@ -39,6 +39,8 @@ class RunScreen(RunEditing):
         self.session.known(report)
         if self.code is not None and report.facts.run.status != before and report.facts.done and not self.busy:
             self.code.judge(None)  # whether it can be resumed is another question now
+        if report.facts.run.status != before:
+            self.call_after_refresh(self.update_footer)
         self.sync(rows=report.revised is not None, state=True)
 
     def _fetched(self, report: Fetched) -> None:

@@ -251,9 +251,11 @@ class Session:
     @property
     def driverless(self) -> bool:
         """Whether there is no driver here that resumes runs like this one, whatever the code is."""
+        if self.facts is None or self.facts.resume.driver is None:
+            return self.facts is not None
         from inspector.resume.drivers import names
 
-        return self.facts is not None and resumable_here(self.facts.resume, names()).driver is None
+        return resumable_here(self.facts.resume, names()).driver is None
 
     def uneditable(self) -> str | None:
         """Why nothing of the run can be edited for a resume, in words; None where it can."""

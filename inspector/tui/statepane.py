@@ -67,6 +67,8 @@ class StatePane(Vertical):
         self._cursors: dict[int, int] = {}
         self.edits: Callable[[str], object] | None = None
         """What edits the value in a place; None where nothing does."""
+        self.why_not: Callable[[], str | None] = lambda: None
+        """Why it does not for this run, in words; None where it does."""
 
     def compose(self) -> ComposeResult:
         yield self._bar
@@ -141,7 +143,7 @@ class StatePane(Vertical):
         if event.line.opens is not None:
             from inspector.tui.viewer import Viewer
 
-            self.app.push_screen(Viewer(event.line.opens, self.edits))
+            self.app.push_screen(Viewer(event.line.opens, self.edits, self.why_not()))
         else:
             self.fold()
 

@@ -36,14 +36,16 @@ class Viewer(Page):
     PLACES: ClassVar[tuple[Where, ...]] = ("viewer", "app")
     BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
 
-    def __init__(self, opens: Opens, edits: Callable[[str], object] | None = None) -> None:
-        self._place, self._edits = opens.place, edits
+    def __init__(self, opens: Opens, edits: Callable[[str], object] | None = None, why_not: str | None = None) -> None:
+        self._place, self._edits, self._why_not = opens.place, edits, why_not
         self._value = masking.masked_value(as_value(opens.value))
         self._titled = opens.title
         self._views = views(self._value, opens.title, Rows.ascii)
         self._view = self._views[0]
         self._found = ""
         super().__init__(one_line(opens.title), self._view, heading=plain(""))
+        if opens.place is None or edits is None or why_not is not None:
+            self.footer.at(*self.PLACES, without={"view-edit"})
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -74,7 +76,7 @@ class Viewer(Page):
         if isinstance(self._view, TreeView) and self._view.fold(index):
             self._lay()
         elif isinstance(self._view, TreeView) and line.opens is not None:
-            self.app.push_screen(Viewer(line.opens._replace(place=self._place), self._edits))
+            self.app.push_screen(Viewer(line.opens._replace(place=self._place), self._edits, self._why_not))
 
     def action_fold(self, opened: int) -> None:
         """Open what is at the cursor, or close it; what is closed already leads to what it is in."""
@@ -88,8 +90,8 @@ class Viewer(Page):
     def action_edit(self) -> None:
         """Edit the value for a resume; what is open of it leaves."""
         place, edits = self._place, self._edits
-        if place is None or edits is None:
-            self.footer.tell("this is not edited: tokens, states, values, messages and calls are")
+        if place is None or edits is None or self._why_not is not None:
+            self.footer.tell(self._why_not or "this is not edited: tokens, states, values, messages and calls are")
             return
         for screen in [*self.app.screen_stack]:
             if isinstance(screen, Viewer):

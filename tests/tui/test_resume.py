@@ -19,11 +19,13 @@ from inspector.resume.plan import Decisions
 from inspector.resume.sentences import SENTENCES
 from inspector.resume.steering import Steering
 from inspector.store import open_store
-from inspector.tui import code
+from inspector.tui import code, resumescreen
 from inspector.tui.app import Inspector
 from inspector.tui.asking import Choice, TextPage
+from inspector.tui.driving import Resumption
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.resumescreen import ResumePage
+from inspector.tui.viewer import Viewer
 from tests.tui.resuming import blocked, ended, gate, opened, plan_page, planned, two
 from tests.tui.screens import press, row_texts, run_screen, settle, texts, until
 
@@ -170,7 +172,7 @@ async def test_a_second_ctrl_c_says_what_would_be_lost_and_gives_up(tmp_path: Pa
         on(page, page.deciding.owed()[0].call_id)
         await press(pilot, "enter")
         assert isinstance(app.screen, Choice)
-        await press(pilot, "down", "enter", *'"it was shipped"', "enter")
+        await press(pilot, *["down"] * 2, "enter", *'"it was shipped"', "enter")
         await planned(app, pilot)
         await press(pilot, "r")
         await ended(app, pilot, "completed")
@@ -581,3 +583,94 @@ async def test_a_network_leaves_the_screen_and_goes_on_by_itself(
         await until(pilot, lambda: app.desk.run is not None and (store or app.desk.run is not held))  # type: ignore[union-attr]
         await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
         await settle(pilot)
+
+
+async def test_a_text_that_is_typed_ahead_of_the_plan_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, target = two(tmp_path)
+    monkeypatch.setattr(resumescreen, "PAUSE", 1e6)
+    with monkeypatch.context() as patched:
+        patched.setattr(Resumption, "plan", lambda self, decisions: None)
+        async with opened(path, target) as (app, pilot):
+            await press(pilot, "r")
+            page = plan_page(app)
+            await pilot.press("x", *"maq")
+            assert app.screen is page, "the q of a text leads nowhere"
+            assert "typed ahead of the plan: dropped" in texts(app)[-1]
+            patched.undo()
+            monkeypatch.setattr(resumescreen, "PAUSE", 1e6)
+            page.replan()
+            await planned(app, pilot)
+            assert "what was typed ahead of it was dropped" in texts(app)[-1]
+            await pilot.press(*"ar")
+            assert page.deciding.decisions == Decisions()
+            assert "typed ahead of the plan: dropped" in texts(app)[-1]
+            monkeypatch.setattr(resumescreen, "PAUSE", 0.0)
+            await press(pilot, "a")
+            await planned(app, pilot)
+            assert page.deciding.decisions.approve == ("c1",)
+
+
+async def test_the_way_out_is_open_also_to_what_is_typed_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, target = two(tmp_path)
+    monkeypatch.setattr(resumescreen, "PAUSE", 1e6)
+    monkeypatch.setattr(Resumption, "plan", lambda self, decisions: None)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        await press(pilot, "K", "a", "escape")
+        assert app.screen is run_screen(app)
+
+
+async def test_an_enter_too_many_on_a_call_decides_nothing(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "enter", "enter")
+        assert isinstance(app.screen, Viewer), "its arguments are shown"
+        assert page.deciding.decisions == Decisions()
+
+
+async def test_the_footer_offers_only_what_can_be_decided_about_the_plan(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target, size=(120, 30)) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert "a approve  x deny  e edit" in texts(app)[-1]
+        assert "answer" not in texts(app)[-1]
+        assert "accept" not in texts(app)[-1]
+        assert "r run" in texts(app)[-1]
+        page.deciding.change("values.nothing", 1, 2)
+        page.replan()
+        await planned(app, pilot)
+        assert "refused" in texts(app)[1]
+        assert "r run" not in texts(app)[-1], "what is refused is not run"
+
+
+async def test_the_footer_offers_no_resume_where_nothing_here_resumes_such_a_run() -> None:
+    async with opened("examples/otel-trace.jsonl", None, size=(200, 50)) as (app, pilot):
+        await settle(pilot)
+        assert "resume" not in texts(app)[-1]
+        await press(pilot, "tab")
+        assert "edit" not in texts(app)[-1]
+        await press(pilot, "r")
+        assert "nothing here resumes such a run" in texts(app)[-1]
+        await press(pilot, "enter")
+        assert isinstance(app.screen, Viewer)
+        assert "edit" not in texts(app)[-1]
+
+
+async def test_the_footer_offers_editing_where_the_driver_takes_edits(tmp_path: Path) -> None:
+    async with opened("examples/wfpy-failed", None, size=(200, 50)) as (app, pilot):
+        assert "r resume" in texts(app)[-1]
+        await press(pilot, "tab")
+        assert " edit" not in texts(app)[-1]
+        assert "r resume" in texts(app)[-1]
+    async with opened(SUSPENDED, None, size=(200, 50)) as (app, pilot):
+        await press(pilot, "tab")
+        assert "e edit" in texts(app)[-1]
+    async with opened(SUSPENDED, None, size=(200, 50), read_only=True) as (app, pilot):
+        await press(pilot, "tab")
+        assert "resume" not in texts(app)[-1]
+        assert "e edit" not in texts(app)[-1]
