@@ -99,8 +99,21 @@ class Actor:
         return getattr(instance, action.name), instance
 
     def state_of(self, instance: Any) -> dict[str, Any]:
-        """The state fields of an instance after a firing."""
+        """The state fields of an instance after a firing. Raises TypeError for another attribute of the class that the
+        firing set on it: that would be lost, and read as before by the next one."""
+        for name in vars(instance) if hasattr(instance, "__dict__") else ():
+            if name not in self.state and self._lost(name, vars(instance)[name]):
+                raise TypeError(
+                    f"sets self.{name}, which is no state: a field with a type and a default "
+                    f"(`{name}: ... = ...` in the class) is saved with every firing"
+                )
         return {name: getattr(instance, name) for name in self.state} if instance is not None else {}
+
+    def _lost(self, name: str, value: Any) -> bool:
+        if name in self.parameters:
+            return value is not self.parameters[name]
+        known = getattr(self.factory, name, None)
+        return known is not None and not hasattr(known, "__get__") and known is not value
 
     def fresh_state(self) -> dict[str, Any]:
         """The state before the first firing, not shared with any other run."""

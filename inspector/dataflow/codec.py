@@ -1,10 +1,10 @@
 """Python values ⇄ tagged JSON, so that a token outlives its process. No pickle, nothing is imported.
 
 Plain JSON stands as it is; what JSON lacks is tagged (`model.values`): tuple, set and frozenset (in an order
-of their own, so that equal sets are equal text), bytes, dict with other keys than text, datetime, date, time,
-timedelta, decimal, fraction, uuid, complex, range, deque, path, enum, and objects (dataclasses, msgspec Structs,
-named tuples, plain classes) by class name and attributes. Everything else is refused with the place and the
-reason; a codec can be registered for it (`Codec`).
+of their own, so that equal sets are equal text), bytes, dict with other keys than text, Counter, OrderedDict,
+defaultdict, datetime, date, time, timedelta, decimal, fraction, uuid, complex, range, deque, path, enum, and objects
+(dataclasses, msgspec Structs, named tuples, plain classes) by class name and attributes. Everything else is refused
+with the place and the reason; a codec can be registered for it (`Codec`).
 
 Decoding finds classes by name among modules that are already loaded, and rebuilds an object from its attributes
 without running its `__init__` (Structs and named tuples have no other way to be made). What cannot be found is
@@ -37,6 +37,12 @@ PLAIN_BASES = frozenset(("abc", "collections", "collections.abc", "typing"))
 """Modules of the standard library whose classes in Python are no more than their attributes."""
 DEPTH = 200
 """Levels of nesting that a token may have."""
+
+
+DIGITS = 4000
+"""Digits that an integer may have: Python writes and reads few more."""
+BITS = int(DIGITS * 3.32)
+WORD = 1 << 63
 
 
 class Unsavable(TypeError):
@@ -90,9 +96,13 @@ class Values:
 
     def keep(self, value: Any, place: str = "") -> Value:
         """What stands for a value in a queue: its tagged JSON, or a reference to that. Raises Unsavable."""
-        if type(value) in _SMALL:
+        kind = type(value)
+        if value is None or kind is bool or (kind is int and -WORD < value < WORD):
             return value
-        saved = self.encode(value, place)
+        return self.apart(self.encode(value, place))
+
+    def apart(self, saved: Value) -> Value:
+        """What stands for a saved value in a queue: itself, or a reference where it is large."""
         return saved if self._large is None else self._large.keep(saved)
 
     def whole(self, value: Value) -> Value:
@@ -112,7 +122,11 @@ class Values:
 
     def _encode(self, value: Any, place: str, above: tuple[int, ...]) -> Value:
         kind = type(value)
-        if value is None or kind in (bool, int, str):
+        if kind is int:
+            if -WORD < value < WORD or value.bit_length() <= BITS:
+                return value
+            raise Unsavable(place, f"is an integer of more than {DIGITS} digits")
+        if value is None or kind in (bool, str):
             return _text(value) if kind is str else value
         if kind is float:
             return value if math.isfinite(value) else tag("number", text=_FLOATS[repr(value)])
@@ -133,6 +147,8 @@ class Values:
             if all(type(key) is str and key != "$type" and _plain(key) for key in value):
                 return {key: self._encode(item, _join(place, key), inside) for key, item in value.items()}
             return tag("dict", items=[each(pair) for pair in value.items()])
+        if kind in _DICTS.values():
+            return self._dict(value, place, [each(pair) for pair in value.items()])
         if kind is tuple:
             return tag("tuple", items=each(value))
         if kind in (set, frozenset):
@@ -146,6 +162,15 @@ class Values:
         if kind in _PATHS.values():
             return tag("path", path=str(value), **({} if isinstance(value, pathlib.Path) else {"class": kind.__name__}))
         return self._object(value, place, inside)
+
+    def _dict(self, value: Any, place: str, items: list[Value]) -> Value:
+        named = {"class": type(value).__name__}
+        if isinstance(value, collections.defaultdict) and value.default_factory is not None:
+            factory: Any = value.default_factory
+            named["factory"] = qualified(factory) if isinstance(factory, type) else ""
+            if find(named["factory"]) is not factory:
+                raise Unsavable(place, "is a defaultdict whose factory is no class that can be found again")
+        return tag("dict", items=items, **named)
 
     def _enum(self, value: enum.Enum, place: str) -> Value:
         if value.name is None or "|" in value.name:
@@ -169,7 +194,8 @@ class Values:
         if kind is None:
             return {name: self._decode(item) for name, item in value.items()}
         if kind == "dict":
-            return {self._decode(key): self._decode(item) for key, item in value["items"]}
+            found = {self._decode(key): self._decode(item) for key, item in value["items"]}
+            return _dict_of(value, found) if "class" in value else found
         if kind in _COLLECTIONS:
             items = [self._decode(item) for item in value["items"]]
             return collections.deque(items, value.get("maxlen")) if kind == "deque" else _COLLECTIONS[kind](items)
@@ -186,6 +212,15 @@ class Values:
         if kind in _LOAD:
             return _LOAD[kind](value)
         raise Unreadable(f"an unknown tag {kind!r}")
+
+
+def _dict_of(value: Value, items: dict[Any, Any]) -> dict[Any, Any]:
+    kind = _DICTS[value["class"]]
+    if kind is collections.defaultdict:
+        factory = value.get("factory")
+        return collections.defaultdict(None if factory is None else find_class(factory), items)
+    found: dict[Any, Any] = kind(items)
+    return found
 
 
 def find_class(name: str) -> Any:
@@ -298,6 +333,9 @@ _PATHS: dict[str, type[pathlib.PurePath]] = {
     "Path": type(pathlib.Path()),
     "PurePosixPath": pathlib.PurePosixPath,
     "PureWindowsPath": pathlib.PureWindowsPath,
+}
+_DICTS: dict[str, Any] = {
+    kind.__name__: kind for kind in (collections.Counter, collections.OrderedDict, collections.defaultdict)
 }
 _SMALL = frozenset((type(None), bool, int))
 _THEMSELVES = _SMALL | {float, str}

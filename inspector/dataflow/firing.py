@@ -51,7 +51,8 @@ def guarded(firing: Firing, values: Values) -> Firing | None:
 
 
 def items_of(token: Value) -> list[Value]:
-    """The items of a loop's token: of a list, tuple, set or deque; of a dict its keys; of a number that many."""
+    """The items of a loop's token: of a list, tuple, set or deque; of a dict its keys; of
+    a text its letters; of a range its numbers. Raises TypeError."""
     if isinstance(token, list):
         return token
     if isinstance(token, dict) and "items" in token and "$type" in token:

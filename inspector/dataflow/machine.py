@@ -132,9 +132,10 @@ class NetworkRun:
         items = self._items(firing.number, firing.tokens["items"])
         index = self._states[firing.number].get("index", 0)
         if index < len(items):
+            item = self.values.apart(items[index])
             self._states[firing.number] = {"index": index + 1}
             going = msgspec.structs.replace(firing, queues=())
-            return self._commit(going, "node", [("item", items[index])], {}, times, f"item {index + 1} of {len(items)}")
+            return self._commit(going, "node", [("item", item)], {}, times, f"item {index + 1} of {len(items)}")
         self._states[firing.number] = {}
         self._opened.pop(firing.number, None)
         return self._commit(firing, "node", [("done", len(items))], {}, times, f"{len(items)} items done")

@@ -84,8 +84,11 @@ def resume_command(
         try:
             # Whoever was stopped at a breakpoint, and goes on, wants to pass it.
             leaves = job.source.run().reason == BROKE and job.at_last
-            control, emit = _stopping(stops, printer(out, json), leaves)
+            control, emit = _stopping(stops, heard := _Heard(printer(out, json)), leaves)
             ended = resume(msgspec.structs.replace(job, control=control), emit, expected=expected)
+        except KeyboardInterrupt:
+            finish(out, heard.given_up(path, run, replayed=job.step, resumed_from=job.source.run().id), json)
+            raise
         except Refused as error:
             for refusal in error.refusals:
                 accept = f" (to go on all the same: --accept {refusal.code})" if hasattr(refusal, "accept") else ""
@@ -145,13 +148,48 @@ def run_command(
     if store is not None and trace is not None:
         raise UsageError("--trace", "a run in a store has its journal there: give one of --store and --trace")
     with own_stdout() as out:
-        control, emit = _stopping(stops, printer(out, json), False)
+        control, emit = _stopping(stops, heard := _Heard(printer(out, json)), False)
         asked = Start(app=load(target), input=given, trace=trace, store=store, key=key, control=control)
-        ended = start(asked, emit)
+        try:
+            ended = start(asked, emit)
+        except KeyboardInterrupt:
+            finish(out, heard.given_up(store, key), json)
+            raise
         finish(out, ended, json)
     if ended.reason == BROKE:
         _tell_how(f"{store} --run {ended.run}" if store is not None else str(ended.trace), target, control)
     return EXITS.get(ended.status, 1)
+
+
+class _Heard:
+    """Hands events on, and keeps what they say of the run: one that is given up returns no result of its own."""
+
+    def __init__(self, emit: Emit) -> None:
+        self.emit = emit
+        self.run: str | None = None
+        self.trace: str | None = None
+        self.done: set[int] = set()
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        if "within" in event:  # of an agent in a network, which has steps of its own
+            pass
+        elif event["event"] == "run":
+            self.run, self.trace = event["run"], event["trace"]
+        elif event["event"] == "step" and event["status"] == "done":
+            self.done.add(event["seq"])
+        self.emit(event)
+
+    def given_up(self, store: str | None, key: str | None, **about: Any) -> Ended:
+        """How it ended; a run without a trace is in the `store`, under its `key`."""
+        kept = self.trace is None
+        return Ended(
+            run=(key if kept else None) or self.run,
+            status="interrupted",
+            reason="cancelled",
+            trace=store if kept else self.trace,
+            ran=len(self.done),
+            **about,
+        )
 
 
 def printer(out: IO[str], json: bool) -> Emit:

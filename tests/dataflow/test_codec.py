@@ -111,6 +111,9 @@ SAMPLES = [
     Note("x", (1, 2)),
     Plain("p"),
     Slim(Plain("q")),
+    collections.Counter("abac"),
+    collections.OrderedDict(b=1, a=(2,)),
+    collections.defaultdict(list, {(1, 2): [3]}),
 ]
 
 
@@ -120,6 +123,19 @@ def test_a_value_comes_back_as_it_was(value: object) -> None:
     (back,) = Values().decode(saved)
     assert back == value
     assert type(back) is type(value)
+
+
+def test_a_dict_of_the_standard_library_does_what_it_did() -> None:
+    saved = json.loads(to_json(Values().encode([collections.defaultdict(list), collections.OrderedDict(b=1, a=2)])))
+    default, ordered = Values().decode(saved)
+    assert default["new"] == []
+    ordered.move_to_end("b")
+    assert list(ordered) == ["a", "b"]
+
+
+def test_the_longest_integers_come_back() -> None:
+    for value in (10**3990, -(2**63), 2**64):
+        assert Values().decode(json.loads(to_json(Values().keep(value)))) == value
 
 
 def test_not_a_number_comes_back() -> None:
@@ -186,6 +202,8 @@ def deep() -> list[object]:
         (deep(), "nested deeper"),
         (ValueError("x"), "holds more than attributes"),
         (type("Local", (), {})(), "cannot be found again"),
+        (collections.defaultdict(lambda: 0), "defaultdict whose factory is no class"),
+        ([10**5000], r"\[0\]: is an integer of more than 4000 digits"),
     ],
     ids=[
         "lock",
@@ -199,6 +217,8 @@ def deep() -> list[object]:
         "deep",
         "exception",
         "local",
+        "factory",
+        "long",
     ],
 )
 def test_what_cannot_be_saved_is_refused_with_its_place(value: object, reason: str) -> None:
@@ -219,6 +239,7 @@ def test_what_cannot_be_saved_is_refused_with_its_place(value: object, reason: s
         {"$type": "decimal", "text": "many"},
         {"$type": "codec", "name": "gone", "value": 1},
         {"$type": "tuple"},
+        {"$type": "dict", "class": "Gone", "items": []},
     ],
     ids=lambda saved: str(saved.get("class") or saved["$type"]),
 )

@@ -173,3 +173,31 @@ def test_the_first_signal_waits_for_a_boundary(number: signal.Signals, start: An
     )  # fmt: skip
     last = json.loads(done.stdout.splitlines()[-1])
     assert (last["status"], last["output"], last["ran"]) == ("completed", {"y": [1, 2, 3, 4]}, 1)
+
+
+@pytest.mark.parametrize("which", ["inline", "thread", "agent"])
+def test_the_command_ends_with_a_result_when_the_run_is_given_up(which: str, tmp_path: Path) -> None:
+    """A script reads the last line, however the run ended; and what it names can be resumed."""
+    program, trace = tmp_path / "program.py", str(tmp_path / "t.jsonl")
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    options = ["--input", '{"x": [1, 2]}', "--trace", trace, "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "inspector", "run", f"{program}:{which}", *options],
+        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert process.stderr.readline() == "standing\n"
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=60)
+    events = [json.loads(line) for line in out.splitlines()]
+    run = next(event["run"] for event in events if event["event"] == "run")
+    result = {key: events[-1][key] for key in ("event", "run", "status", "reason", "output", "trace", "ran")}
+    assert process.returncode == 130
+    assert result == {
+        "event": "result", "run": run, "status": "interrupted", "reason": "cancelled",
+        "output": None, "trace": trace, "ran": 0,
+    }  # fmt: skip
+    end = open_path(trace).open().run()
+    assert (end.id, end.status, end.reason) == (run, "interrupted", "cancelled")

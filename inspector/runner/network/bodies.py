@@ -28,6 +28,10 @@ Operation = tuple[Literal["set", "append", "merge"], str, Value]
 """A change of the shared context: what is done to which name, with which saved value."""
 
 
+class OutOfTime(TimeoutError):
+    """The timeout of an actor is over; a TimeoutError of the body's own is an error like any other."""
+
+
 class FiringContext:
     """What a body that takes a parameter `context` gets: which firing this is, the number of the step that it will
     be (with one worker), its idempotency key (the same when the firing is tried again, also in another process),
@@ -114,7 +118,7 @@ async def fire(
     watch: "Watch | None" = None,
 ) -> Outcome:
     """Run the body; one that blocks by `inline`, where that may be, else in a thread. Raises what the body raises,
-    TimeoutError, and Unsavable for a token that cannot be saved."""
+    OutOfTime, and Unsavable for a token that cannot be saved."""
     actor, action = firing.node.actor, firing.action
     assert actor is not None
     assert action is not None
@@ -133,8 +137,13 @@ async def fire(
     if actor.timeout is None:
         tokens = await _tokens(actor, body, arguments, threads, inline)
     else:
-        async with asyncio.timeout(actor.timeout):
-            tokens = await _tokens(actor, body, arguments, threads, None)
+        try:
+            async with asyncio.timeout(actor.timeout) as limit:
+                tokens = await _tokens(actor, body, arguments, threads, None)
+        except TimeoutError as error:
+            if limit.expired():
+                raise OutOfTime(f"no end after {actor.timeout} s") from error
+            raise
     puts = [(port, saved(run, firing, port, token)) for port, token in tokens]
     after = actor.state_of(instance)
     state = {name: run.values.keep(value, f"{firing.node.name}.{name}") for name, value in after.items()}

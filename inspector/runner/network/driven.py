@@ -25,7 +25,7 @@ from inspector.runner.effects import Effect
 from inspector.runner.hookchain import Stopped
 from inspector.runner.messages import words
 from inspector.runner.network import agents
-from inspector.runner.network.bodies import Outcome, checked, fire, idempotency_key
+from inspector.runner.network.bodies import Outcome, OutOfTime, checked, fire, idempotency_key
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
@@ -265,7 +265,7 @@ class Driven:
 
     def _failed(self, firing: Firing, error: BaseException) -> None:
         self.run.release(firing)
-        self.fail(firing, _described(firing, error), ambiguous=isinstance(error, TimeoutError))
+        self.fail(firing, _described(firing, error), ambiguous=isinstance(error, OutOfTime))
 
     def _commit(self, firing: Firing, outcome: Outcome, started: str) -> None:
         ended = self.recorder.clock()
@@ -355,6 +355,8 @@ class Driven:
         if left:
             return "suspended", "reconciliation"
         if ended is None:
+            if self._cancelled():
+                return "interrupted", "cancelled"
             return ("suspended", "breakpoint") if self.control.broke else ("interrupted", "stopped")
         if self.run.held:
             return "suspended", str(next((call["note"] for call in agents.calls(self.run)), "tools"))
@@ -380,9 +382,8 @@ def _puts(firing: Firing, value: Value) -> list[tuple[str, Value]]:
 
 
 def _described(firing: Firing, error: BaseException) -> RunError:
-    if isinstance(error, TimeoutError):
-        timeout = firing.node.actor.timeout if firing.node.actor else None
-        return RunError(type="TimeoutError", message=f"no end after {timeout} s", where=firing.node.path)
+    if isinstance(error, OutOfTime):
+        return RunError(type="TimeoutError", message=str(error), where=firing.node.path)
     kind = type(error).__qualname__ if not isinstance(error, Unsavable) else "Unsavable"
     return RunError(type=kind, message=clean(words(error)), where=firing.node.path, frames=_frames(error))
 

@@ -327,6 +327,25 @@ async def test_a_loop_over_a_large_token_has_small_steps(tmp_path: Path) -> None
     assert json.loads(steps[0])["step"]["produced"][0]["tokens"][0]["$type"] == "large"
 
 
+async def test_a_large_item_of_a_loop_is_kept_apart_too(tmp_path: Path) -> None:
+    @actor
+    def many(count: int) -> list[str]:
+        return [BIG] * count
+
+    net = Network("n")
+    node, loop = net.add(many), net.loop(line_of_one())
+    net.connect(net.input("count"), node.count)
+    net.connect(node.out, loop["items"])
+    net.connect(loop.y, net.output("y"))
+    path = tmp_path / "t.jsonl"
+    result = await net.run({"count": [3]}, trace=str(path))
+    assert result.outputs["y"] == [LIMIT] * 3
+    assert path.stat().st_size < LIMIT
+    assert len(os.listdir(folder(str(path)))) == 2
+    for step in range(result.steps):
+        assert (await net.resume(str(path), step=step).run()).outputs == result.outputs
+
+
 def line_of_one() -> Network:
     @actor
     def length(text: str) -> int:

@@ -390,3 +390,56 @@ async def test_a_run_that_ends_behind_a_step_has_nothing_of_it_open(tmp_path: Pa
     state = run.state(len(run))
     assert state is not None
     assert [(item.call_id, item.status) for item in state.pending or ()] == [("double#2", "ready")]
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+async def test_a_timeout_of_a_bodys_own_is_an_error_like_any_other(limit: float | None) -> None:
+    @actor(timeout=limit)
+    async def asks(number: int) -> int:
+        raise TimeoutError("the server did not answer")
+
+    failed = await chain(asks).run({"x": [1]})
+    assert [(each.error.type, each.error.message, each.ambiguous) for each in failed.failures] == [
+        ("TimeoutError", "the server did not answer", False)
+    ]
+
+
+async def test_a_firing_over_its_timeout_may_have_happened() -> None:
+    @actor(timeout=0.01)
+    async def endless(number: int) -> int:
+        await asyncio.Event().wait()
+        return number
+
+    failed = await chain(endless).run({"x": [1]})
+    assert [(each.error.type, each.error.message, each.ambiguous) for each in failed.failures] == [
+        ("TimeoutError", "no end after 0.01 s", True)
+    ]
+
+
+@pytest.mark.parametrize("name", ["total", "step"])
+async def test_what_would_be_lost_behind_a_firing_fails_it_by_name(name: str) -> None:
+    @actor
+    class Sums:
+        step: int
+        total = 0
+
+        def fire(self, number: int) -> int:
+            self.scratch = number  # nobody can take that for state: it is not there in the next firing
+            setattr(self, name, getattr(self, name) + self.scratch)
+            return self.total
+
+    failed = await chain(Sums(step=1)).run({"x": [1, 2]})  # type: ignore[call-arg]
+    assert failed.error is not None
+    assert f"sets self.{name}, which is no state" in str(failed.error.message)
+
+
+async def test_a_number_too_long_to_be_written_fails_its_firing(tmp_path: Path) -> None:
+    @actor
+    def power(number: int) -> int:
+        return 10**number
+
+    path = str(tmp_path / "t")
+    failed = await chain(power).run({"x": [3, 5000]}, trace=path)
+    assert (failed.status, failed.outputs) == ("failed", {"y": [1000]})
+    assert failed.error is not None
+    assert "power.out-->out.y: is an integer of more than 4000 digits" in str(failed.error.message)
