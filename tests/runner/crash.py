@@ -1,10 +1,11 @@
 """A process that runs the world's program and kills itself at a write of its journal. Run by `test_crash`:
 
-    python -m tests.runner.crash FOLDER SCRIPT
+    python -m tests.runner.crash FOLDER SCRIPT [stop]
 
 For each place where it may die, a child is forked from a process that has done nothing yet. It is killed
 just before a write, or in the middle of it. Then another fresh child resumes from the file, as often as it
-takes, and a line of JSON says what came of it.
+takes, and a line of JSON says what came of it. With `stop` nothing is killed: the child stops at each boundary in
+turn, every leg has a process of its own, and what the hooks hear counts as an effect too.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from inspector.model.records import JournalRecord
 from inspector.model.values import to_json
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.restore import load
-from tests.runner.world import World, decided, told
+from tests.runner.world import StopAt, World, decided, told
 
 
 class Deadly(TraceFile):
@@ -41,12 +42,12 @@ class Deadly(TraceFile):
         super().append(*records)  # a kill loses nothing that was written; only a loss of power would
 
 
-def world(folder: str, script: Any) -> World:
-    """The world whose effects go to a file that outlives the process."""
+def world(folder: str, script: Any, *, hooks: bool = False) -> World:
+    """The world whose effects, and with `hooks` what those hear, go to a file that outlives the process."""
     log = os.open(os.path.join(folder, "effects"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def note(kind: str, word: str) -> None:
-        if kind in ("look", "pay", "ask", "broken", "append"):
+        if hooks or kind in ("look", "pay", "ask", "broken", "append"):
             os.write(log, f"{kind} {word}\n".encode())
 
     return World(folder, script, note)
@@ -90,8 +91,44 @@ async def rest(folder: str, script: Any) -> dict[str, Any]:
         trace = path
 
 
+async def leg(folder: str, script: Any, number: int, stop: int) -> None:
+    """One leg: from the trace of the one before, if there is one, to the boundary where it is stopped."""
+    there = world(folder, script, hooks=True)
+    before, trace = (os.path.join(folder, f"{at}.jsonl") for at in (number - 1, number))
+    asked: Any
+    if number == 0:
+        asked = there.agent().prompt("go").conversation("talk").id("run").control(StopAt(stop))
+    else:
+        asked = there.agent().resume(before)
+        decided(asked, load(before).run, lambda key: False, approve=True)
+    result = await asked.run(trace=trace)
+    print(json.dumps({"status": result.status, "told": told(result.run), "effects": effects(folder)}))
+
+
+def stopped(folder: str, script: Any) -> None:
+    """Every boundary, one after another, until the first leg comes to its end; each leg is a process."""
+    stop, whole = 0, False
+    while not whole:
+        inner = os.path.join(folder, f"stop-{stop}")
+        os.makedirs(inner)
+        os.environ.update(XDG_STATE_HOME=inner, XDG_DATA_HOME=inner)
+        number, found = 0, {"status": "interrupted"}
+        while found["status"] in ("interrupted", "suspended"):
+            status, text = forked(partial(_leg, inner, script, number, stop))
+            assert status == 0, f"leg {number} of the run stopped at {stop} ended with {status}"
+            found = json.loads(text)
+            whole = number == 0 and found["status"] == "completed"
+            number += 1
+        print(json.dumps({"stop": stop, "legs": number, **found}), flush=True)
+        stop += 1
+
+
 def _first(*given: Any) -> None:
     asyncio.run(first(*given))
+
+
+def _leg(*given: Any) -> None:
+    asyncio.run(leg(*given))
 
 
 def _rest(*given: Any) -> None:
@@ -138,4 +175,4 @@ def main(folder: str, script: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], json.loads(sys.argv[2]))
+    (stopped if sys.argv[3:] else main)(sys.argv[1], json.loads(sys.argv[2]))

@@ -16,25 +16,9 @@ from inspector.journal import Journal
 from inspector.model.records import JournalRecord
 from inspector.runner.items import Final
 from inspector.runner.messages import Result
-from tests.runner.world import Script, World, decided, scripts, told
+from tests.runner.world import Script, StopAt, World, decided, scripts, told
 
 FUZZ = int(os.environ.get("RUNINSPECT_FUZZ", "1"))
-
-
-class StopAt(Control):
-    """Stops when it was asked so many times."""
-
-    def __init__(self, at: int) -> None:
-        self.at, self.asked = at, 0
-        super().__init__()
-
-    @property
-    def stopping(self) -> bool:
-        self.asked += 1
-        return self.asked > self.at
-
-    @stopping.setter
-    def stopping(self, value: bool) -> None: ...
 
 
 Notes = list[tuple[str, str]]

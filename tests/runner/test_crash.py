@@ -51,6 +51,25 @@ def test_killed_at_every_write(script: Any, tmp_path: Path) -> None:
     _opens(tmp_path)
 
 
+@pytest.mark.parametrize("script", [[["pay", "look", "nothere"], ["broken", "look"], "end"]])
+def test_stopped_at_every_boundary_and_gone_on_in_other_processes(script: Any, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.runner.crash", str(tmp_path), json.dumps(script), "stop"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout[-500:]
+    *cut, clean = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (clean["status"], clean["legs"]) == ("completed", 1)
+    assert len(cut) > 8
+    assert all(case["legs"] > 1 for case in cut)
+    for case in cut:
+        assert case["told"] == clean["told"], case["stop"]
+        assert case["effects"] == clean["effects"], case["stop"]  # each once, in the same order, hooks too
+
+
 def _opens(folder: Path) -> None:
     """Each of the files opens, and says what is ambiguous."""
     seen = set()

@@ -8,9 +8,26 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from inspector import Agent, AgentRun, Call, Hook, ScriptedModel, ToolContext, tool
+from inspector import Agent, AgentRun, Call, Control, Hook, ScriptedModel, ToolContext, tool
 from inspector.runner.hooks import EVENTS
 from inspector.runner.memory import FileMemory
+
+
+class StopAt(Control):
+    """Stops when it was asked so many times."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.asked = at, 0
+        super().__init__()
+
+    @property
+    def stopping(self) -> bool:
+        self.asked += 1
+        return self.asked > self.at
+
+    @stopping.setter
+    def stopping(self, value: bool) -> None: ...
+
 
 TOOLS = ("look", "pay", "ask", "broken", "nothere")
 Script = list[list[str] | str]
