@@ -73,6 +73,8 @@ class Agent:
         ambiguity: Ambiguity | None = None,
         credentials: Iterable[str] = (),
     ) -> None:
+        if output_mode not in ("auto", "tool", "native"):
+            raise ValueError(f"output_mode is {output_mode!r}: it can be auto, tool or native")
         self.name = name
         choice = tuple(tool_choice) if isinstance(tool_choice, list | set) else tool_choice
         self.limits = Limits(max_turns, max_invalid_retries, token_budget, choice)
@@ -199,12 +201,15 @@ class Agent:
 
 
 def _schema(output: Any) -> Value:
-    if output is None or isinstance(output, dict):
-        return output
-    schema = msgspec.json.schema(output)
+    if output is None:
+        return None
+    schema = output if isinstance(output, dict) else msgspec.json.schema(output)
     # A model is shown the object itself, not a reference to it.
-    if "$ref" in schema:
+    if "$ref" in schema and "$defs" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         parts = dict(schema["$defs"])
         schema = parts.pop(name) | ({"$defs": parts} if parts else {})
+    kind = schema.get("type", "object")
+    if "object" not in ([kind] if isinstance(kind, str) else kind):
+        raise TypeError(f"output: the answer must be an object, with fields, not of the type {kind}")
     return schema

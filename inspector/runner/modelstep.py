@@ -5,6 +5,7 @@ turn back and is a failed step of its own.
 """
 
 import asyncio
+import json
 from typing import Any
 
 import msgspec
@@ -12,8 +13,9 @@ import msgspec
 from inspector.model.records import Operation
 from inspector.model.run import Step, Tool
 from inspector.model.text import shorten
+from inspector.model.values import decimal, integer, to_json
 from inspector.runner import hookchain, output, view
-from inspector.runner.data import Advancing, Failed, ModelCall, Resolving
+from inspector.runner.data import Advancing, Awaiting, Failed, ModelCall, Resolving
 from inspector.runner.effects import (
     Begin,
     CallModel,
@@ -49,6 +51,7 @@ from inspector.runner.messages import Message, ModelTurn, Text, words
 from inspector.runner.models import Delta, Model, ModelRequest, as_model
 from inspector.runner.threads import being_cancelled
 
+_decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer)
 OUTPUT_TOOL = "Give the final answer with this. It ends the conversation."
 
 
@@ -205,14 +208,29 @@ def _said(answer: ModelTurn) -> str:
 async def _asked(leg: Leg, prepared: Prepared) -> ModelTurn:
     try:
         if not leg.streaming or not hasattr(prepared.model, "stream"):
-            return await prepared.model.request(prepared.request)
-        return await _streamed(leg, prepared)
+            answer = await prepared.model.request(prepared.request)
+        else:
+            answer = await _streamed(leg, prepared)
+        return _savable(prepared.model.name, answer)
     except (ModelError, Stopped, RequestError):
         raise
     except (Exception, SystemExit, asyncio.CancelledError) as error:
         if isinstance(error, asyncio.CancelledError) and being_cancelled():
             raise
         raise ModelError(prepared.model.name, "other", f"{type(error).__name__}: {words(error)}") from error
+
+
+def _savable(name: str, answer: ModelTurn) -> ModelTurn:
+    """The answer, when a run that holds it can be saved and loaded again. Raises ModelError."""
+    if not isinstance(answer, ModelTurn):
+        raise ModelError(name, "provider", f"its answer is a {type(answer).__name__}, not a ModelTurn")
+    try:
+        msgspec.convert(_decoder.decode(to_json(answer)), ModelTurn, str_keys=True)
+    except RecursionError:
+        pass  # deep, and as it is saved at any depth
+    except (TypeError, ValueError) as error:
+        raise ModelError(name, "provider", f"its answer cannot be saved: {error}") from error
+    return answer
 
 
 async def _streamed(leg: Leg, prepared: Prepared) -> ModelTurn:
@@ -236,7 +254,8 @@ async def _streamed(leg: Leg, prepared: Prepared) -> ModelTurn:
 
 
 async def _delta(leg: Leg, piece: Delta) -> None:
-    if piece.usage is not None:
+    phase = leg.data.phase
+    if piece.usage is not None and isinstance(phase, Awaiting) and not phase.recorded:
         leg.tell(Record(piece.usage))
     hooks = leg.setup.hooks
     if piece.text:

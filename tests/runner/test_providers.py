@@ -1,5 +1,6 @@
 """Real models, against a local server that speaks the OpenAI chat protocol."""
 
+import asyncio
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from inspector import Agent, ModelError, Retries, ScriptedModel, openai_model, t
 from inspector.errors import UsageError
 from inspector.model.values import Number
 from inspector.runner.messages import Call, Media, Message, ModelTurn, Reasoning, Result, Text, Usage
-from inspector.runner.models import ModelRequest, as_model
+from inspector.runner.models import Delta, ModelRequest, as_model
 from tests.runner.chatserver import Answer, ChatServer, calls, says
 
 QUICK = Retries(tries=3, first=0.001, cap=0.01)
@@ -217,6 +218,70 @@ async def test_an_error_that_is_none_of_ours_is_a_model_error_too() -> None:
     retried = await Agent("a", Flaky(ModelError("m", "network", "cut", retry=True)), retries=QUICK).prompt("hi").run()
     assert (retried.output, retried.steps) == ("fine", 2)
     assert retried.usage == Usage(1, 7, 7) or retried.usage.input_tokens > 0
+
+
+class Gives:
+    """A model that answers with what it was given; streamed, with pieces before it."""
+
+    name = "gives"
+
+    def __init__(self, answer: Any, *pieces: Any) -> None:
+        self.answer, self.pieces = answer, pieces
+
+    async def request(self, request: Any) -> Any:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+    async def stream(self, request: Any) -> Any:
+        for piece in self.pieces:
+            yield piece
+        yield await self.request(request)
+
+
+@pytest.mark.parametrize("way", ["run", "stream"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        "text",
+        ModelTurn(text="\ud800"),
+        ModelTurn(text=5),  # type: ignore[arg-type]
+        ModelTurn(calls=(Call("add", {"a": object()}),)),
+        ModelTurn(calls=(Call(5, {}),)),  # type: ignore[arg-type]
+        ModelTurn(text="x", usage=Usage(1, None)),  # type: ignore[arg-type]
+        asyncio.CancelledError(),
+        SystemExit(3),
+    ],
+    ids=repr,
+)
+async def test_what_is_no_answer_is_an_error_of_the_model_and_the_run_can_go_on(
+    way: str, answer: Any, tmp_path: Any
+) -> None:
+    trace = str(tmp_path / "a.jsonl")
+    asked = Agent("a", Gives(answer)).prompt("go")
+    result = await asked.run(trace=trace) if way == "run" else [i async for i in asked.stream(trace=trace)][-1].result
+    assert (result.status, result.reason, result.run.data.turn) == ("failed", "model", 0)
+    assert (await Agent("a", ScriptedModel("fine")).resume(trace).run()).output == "fine"
+
+
+async def test_numbers_of_any_length_can_be_arguments(tmp_path: Any) -> None:
+    call = Call("add", {"a": 10**400, "b": [1.5, float("nan")]})
+    result = await Agent("a", ScriptedModel([call], "x")).prompt("go").run(trace=str(tmp_path / "a.jsonl"))
+    assert result.reason == "unknown_tool"
+
+
+async def test_a_stream_may_tell_its_usage_more_than_once() -> None:
+    pieces = [Delta(usage=Usage(5, 1, 6)), Delta(usage=Usage(5, 2, 7))]
+    model = Gives(ModelTurn(text="x", usage=Usage(5, 3, 8)), *pieces)
+    items = [item async for item in Agent("a", model).prompt("go").stream()]
+    assert (items[-1].result.output, items[-1].result.usage.total_tokens) == ("x", 8)
+
+
+@pytest.mark.parametrize("options", [{"output": int}, {"output": {"type": "array"}}, {"output_mode": "odd"}])
+def test_an_answer_that_no_model_can_be_asked_for_is_refused_at_once(options: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="output"):
+        Agent("a", ScriptedModel("x"), **options)
 
 
 async def test_an_endpoint_of_ones_own_is_spoken_to_by_the_chat_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
