@@ -7,7 +7,7 @@ durable runs.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from inspector.errors import JournalError, UsageError
 from inspector.model.records import End, JournalRecord
@@ -26,6 +26,7 @@ class Journal(Protocol):
         """No more records."""
 
 
+@runtime_checkable
 class ClaimedJournal(Journal, Protocol):
     """The journal of a durable run, under a claim. `run` is the row as it was claimed (None: not yet), `ended`
     what was written as its end; `wrote` is called when there may be new events."""

@@ -20,7 +20,7 @@ from inspector.runner.agent import Agent
 from inspector.runner.durable import DurableResuming
 from inspector.runner.outcomes import ExistingOwner, Started, TerminalReplay
 from inspector.runner.result import RunResult
-from inspector.store.interface import KEY_BYTES
+from inspector.store.interface import KEY_BYTES, Filter
 from inspector.store.store import Store
 
 TurnStatus = Literal["running", "completed", "failed", "interrupted"]
@@ -40,6 +40,7 @@ CODES: dict[str, int] = {
     "run_absent": INVALID,
     "run_of_another_turn": INVALID,
     "agent_missing": INVALID,
+    "turn_active": INVALID,
 }
 """Why a turn is not resumed, in the order in which it is looked at, with the number of JSON-RPC."""
 
@@ -109,6 +110,9 @@ async def resume_turn(
         raise TurnError(checkpoint_key, "agent_missing", f"no agent {row.name!r} is on this host")
     lock = _admitting.setdefault((store.url, thread), asyncio.Lock())
     async with lock:
+        active = active_turn(store, thread)
+        if not row.final and active is not None and active.id != turn:
+            raise TurnError(turn, "turn_active", f"the turn {active.id} of the thread {thread} is being worked on")
         asked = agent.resume(store, checkpoint_key).metadata(metadata(held, row))
         if decide is not None:
             decide(asked)
@@ -221,7 +225,9 @@ def turn_status(store: Store, turn: StoredTurn) -> TurnStatus:
 
 def active_turn(store: Store, thread: str) -> StoredTurn | None:
     """The turn of a thread that is being worked on; None when the thread is idle."""
-    return next((turn for turn in store.turns(thread) if turn_status(store, turn) == "running"), None)
+    begun = store.runs(Filter(thread=thread, status="running"))
+    keys = {row.key for row in begun if row.turn is not None and store.standing(row)[0] == "running"}
+    return next((turn for turn in store.turns(thread) if turn.key in keys), None) if keys else None
 
 
 def summary(store: Store, row: StoredRun) -> Summary:

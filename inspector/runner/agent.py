@@ -15,7 +15,7 @@ from inspector.runner import hooks as hooking
 from inspector.runner import view
 from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Output, ToolChoice
-from inspector.runner.frozen import frozen
+from inspector.runner.frozen import frozen, pointers
 from inspector.runner.leg import Retries, Setup, Telemetry
 from inspector.runner.machine import AgentRun
 from inspector.runner.memory import Memory
@@ -98,7 +98,7 @@ class Agent:
             telemetry=telemetry or Telemetry(),
             ambiguity=ambiguity or Ambiguity(),
         )
-        self._credentials = tuple(credentials)
+        self._credentials = pointers(credentials)
 
     @property
     def model(self) -> Model:

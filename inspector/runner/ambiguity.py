@@ -4,6 +4,9 @@ from typing import Literal
 
 import msgspec
 
+ABORTED = "operator_abort_with_unknown_outcome"
+"""Why a run has failed that somebody gave up while something may have happened: what it did is not known."""
+
 
 class Ambiguity(msgspec.Struct, frozen=True, kw_only=True):
     """`model`: whether a call without a recorded answer waits for somebody or is made, and billed, again;

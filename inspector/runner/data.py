@@ -15,7 +15,16 @@ from inspector.runner.messages import AnyPart, Call, Message, Result, Usage
 FORMAT = 1
 
 FailureKind = Literal[
-    "max_turns", "budget", "unknown_tool", "cancelled", "truncated", "content_filter", "model", "memory", "unknown"
+    "max_turns",
+    "budget",
+    "unknown_tool",
+    "cancelled",
+    "aborted",
+    "truncated",
+    "content_filter",
+    "model",
+    "memory",
+    "unknown",
 ]
 SlotStatus = Literal["ready", "waiting", "approved", "denied", "started", "answered"]
 WaitReason = Literal["approval", "input", "reconciliation"]

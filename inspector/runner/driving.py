@@ -57,6 +57,8 @@ class Driving(Generic[Ran]):
         self._claims: Claims | None = None
         self.claimed: Holder | None = None
         """The claim of the run that goes on, while it is driven."""
+        self.in_store = False
+        """Whether the run is inside of one that is kept in a store."""
 
     def max_turns(self, number: int) -> Self:
         """At most this many model turns, in all processes together."""
@@ -156,7 +158,7 @@ class Driving(Generic[Ran]):
     ) -> Leg:
         shown = View(run.data, hooking.listed(self.setup.hooks))
         recorder = Recorder(journal, run.data, shown)
-        return Leg(
+        leg = Leg(
             self.setup,
             run,
             recorder,
@@ -166,6 +168,8 @@ class Driving(Generic[Ran]):
             control=self._control,
             observe=self._observe,
         )
+        leg.in_store = self.in_store
+        return leg
 
 
 class Prompt(Driving[RunResult]):

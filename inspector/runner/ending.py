@@ -5,10 +5,12 @@ import contextlib
 
 import msgspec
 
+from inspector.errors import JournalError
 from inspector.model.records import Operation
 from inspector.model.run import RunError, RunStatus
 from inspector.model.values import Value
 from inspector.runner import hookchain
+from inspector.runner.ambiguity import ABORTED
 from inspector.runner.data import Advancing, Executing, Failed, Finished, Resolving, RunData
 from inspector.runner.effects import Done, Effect, Remembered, Wait
 from inspector.runner.errors import ModelError, RequestError, RunFailed
@@ -60,7 +62,7 @@ async def failed(leg: Leg, error: BaseException) -> Ending:
     elif isinstance(error, RequestError):
         reason = "request"
     else:
-        reason = kind or "error"
+        reason = ABORTED if kind == "aborted" else kind or "error"
     message = error.message if isinstance(error, RunFailed | ModelError) else str(error)
     if reason == "cancelled":
         status = "cancelled"
@@ -124,6 +126,8 @@ async def remember(leg: Leg) -> str | None:
     except (Exception, asyncio.CancelledError) as error:
         if isinstance(error, asyncio.CancelledError) and being_cancelled():
             raise
+        if leg.durable and isinstance(error, JournalError) and getattr(error, "code", None) != "session_conflict":
+            raise  # a store that does not work now: the run goes on here when it does
         leg.recorder.operation(operation, "failed", error=run_error(error))
         return f"{type(error).__name__}: {words(error)}"
     leg.recorder.operation(operation, "succeeded", durable=True, event=Remembered())

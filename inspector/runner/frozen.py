@@ -4,24 +4,28 @@ Credentials are masked at the places that the agent names, and wherever their ow
 digest is made: they are no part of what the code is.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from inspector.diff import Side, compare
+from inspector.errors import UsageError
 from inspector.model import redact
 from inspector.model.digest import digest
 from inspector.model.run import Definition
 from inspector.model.values import Value
 
+_POINTER = re.compile(r"(/([^/~]|~[01])*)+", re.DOTALL)
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
 NAMED = 12
 """Differences that are named; more are counted."""
 
 
 def frozen(definition: Definition, settings: Mapping[str, Value], credentials: Sequence[str]) -> Definition:
     """A definition with its settings, without credentials. `credentials` are JSON pointers into the settings
-    (`/params/extra_headers/Authorization`)."""
+    (`/params/extra_headers/Authorization`, `/params/servers/0/key`), as `pointers` took them."""
     kept: Any = redact.redacted(dict(settings))
     for pointer in credentials:
         _mask(kept, [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]])
@@ -34,11 +38,30 @@ def frozen(definition: Definition, settings: Mapping[str, Value], credentials: S
     return msgspec.structs.replace(definition, settings=kept, digest=digest(parts))
 
 
-def _mask(value: Value, path: Sequence[str]) -> None:
+def pointers(given: Iterable[str]) -> tuple[str, ...]:
+    """The JSON pointers (RFC 6901) to credentials. Raises UsageError for one that points to no place: nothing would be
+    masked by it."""
+    found = (given,) if isinstance(given, str) else tuple(given)
+    for pointer in found:
+        if not _POINTER.fullmatch(pointer):
+            raise UsageError("credentials", f"{pointer!r} is no JSON pointer like /params/headers/Authorization")
+    return found
+
+
+def _mask(value: Any, path: Sequence[str]) -> None:
     for part in path[:-1]:
-        value = value.get(part) if isinstance(value, dict) else None
-    if isinstance(value, dict) and path and path[-1] in value:
-        value[path[-1]] = redact.mark("credential")
+        value = value[at] if (at := _place(value, part)) is not None else None
+    if (at := _place(value, path[-1])) is not None:
+        value[at] = redact.mark("credential")
+
+
+def _place(value: Any, part: str) -> str | int | None:
+    """What a part of a pointer is the key or index of; None where there is no such."""
+    if isinstance(value, dict):
+        return part if part in value else None
+    if isinstance(value, list) and _INDEX.fullmatch(part) and int(part) < len(value):
+        return int(part)
+    return None
 
 
 def mismatch(recorded: Definition | None, today: Definition) -> str | None:

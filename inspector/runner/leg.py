@@ -112,7 +112,9 @@ class Leg:
         self._scratch = to_json(run.data.scratch) if run.data.scratch else ""
         self.undelivered: list[str] = []
         self.durable = False
-        """Whether the run is in a store."""
+        """Whether the run has a journal in a store, which goes on when the run does."""
+        self.in_store = False
+        """The same of a run that is inside of another one, too."""
         self.open: dict[str, Operation] = {}
         """What may have happened in an earlier process and stands in this journal, by call; the model's as ""."""
         self._chain: list[tuple[Message, str]] = []

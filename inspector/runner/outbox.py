@@ -6,18 +6,19 @@ it has taken in before sees each once.
 
 import asyncio
 import contextlib
+import fcntl
 import inspect
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import msgspec
 
 from inspector.errors import StoreError
 from inspector.journal import ClaimedJournal
-from inspector.runner.threads import Threads
+from inspector.runner.threads import Threads, being_cancelled
 
 Sink = Callable[[str, Mapping[str, Any]], Awaitable[None] | None]
 """Takes an event's id and what it says; when it returns, the event counts as delivered. A plain function is called in a
@@ -25,17 +26,19 @@ thread, one call at a time, so that it may block; an `async` one in the loop."""
 
 
 class JsonLines:
-    """A sink that appends events to a file, each once: a line with its `id`, flushed to the disk."""
+    """A sink that appends events to a file, each once, also when several processes do: a line with its `id`, flushed to
+    the disk."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._known: set[str] | None = None
+        self._known: set[str] = set()
+        self._read = 0
 
     def __call__(self, event_id: str, event: Mapping[str, Any]) -> None:
         """Append an event, unless it is there. Raises OSError."""
         with open(self.path, "ab+") as file:
-            if self._known is None:
-                self._known = _ids(file.fileno())
+            fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+            self._catch_up(file)
             if event_id in self._known:
                 return
             end = file.seek(0, os.SEEK_END)
@@ -44,15 +47,16 @@ class JsonLines:
             file.write(json.dumps({"id": event_id, **event}).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        self._known.add(event_id)
 
-
-def _ids(fd: int) -> set[str]:
-    found = set()
-    for line in os.pread(fd, os.fstat(fd).st_size, 0).split(b"\n"):
-        with contextlib.suppress(ValueError, TypeError, KeyError):
-            found.add(json.loads(line)["id"])
-    return found
+    def _catch_up(self, file: BinaryIO) -> None:
+        if os.fstat(file.fileno()).st_size < self._read:
+            self._known, self._read = set(), 0  # it was begun anew
+        file.seek(self._read)
+        for line in file:
+            if line.endswith(b"\n"):  # else it may have been cut short
+                self._read += len(line)
+            with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+                self._known.add(json.loads(line)["id"])
 
 
 class Outbox:
@@ -112,7 +116,9 @@ class Outbox:
         for event in self.journal.pending():
             try:
                 await self._tell(event.id, msgspec.json.decode(event.payload))
-            except Exception:
+            except (Exception, SystemExit, asyncio.CancelledError) as error:
+                if isinstance(error, asyncio.CancelledError) and being_cancelled():
+                    raise
                 return  # those behind it wait for it: events are told in their order
             self.journal.delivered(event)
 

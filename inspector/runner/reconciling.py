@@ -10,8 +10,9 @@ import msgspec
 from inspector.model.run import RunError
 from inspector.model.values import Value
 from inspector.runner import hookchain
+from inspector.runner.ambiguity import ABORTED
 from inspector.runner.data import Executing, Slot
-from inspector.runner.effects import Again, Answer, AnyEvent, Fail, Rollback, Stop, Turn
+from inspector.runner.effects import Again, Answer, AnyEvent, Fail, Rollback, Turn
 from inspector.runner.errors import RequestError
 from inspector.runner.hooks import Ambiguous
 from inspector.runner.leg import Leg
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 MODEL = "model"
 """What a model call is called in decisions."""
-
-ABORTED = "operator_abort_with_unknown_outcome"
-"""What a run that was given up says of itself, with what is not known."""
 
 WORDS = ("retry", "result", "failure", "abort", "leave")
 """What may be decided about what may have happened."""
@@ -66,7 +64,7 @@ async def model(leg: Leg, asked: "Deciding[Any]") -> None:
         error = RunError(type="model", message=str(value))
         leg.resolved("", Fail("model", str(value)), error=error)
     else:
-        leg.tell(Stop(f"{ABORTED}: the answer of {_name(leg)} in turn {leg.data.turn}"))
+        leg.tell(Fail("aborted", f"{ABORTED}: the answer of {_name(leg)} in turn {leg.data.turn}"))
 
 
 def _name(leg: Leg) -> str:
@@ -143,7 +141,7 @@ def check(run: AgentRun, decided: Decided) -> None:
             raise RequestError(word, f"is none of {', '.join(WORDS)}")
         if isinstance(run.data.phase, Executing):
             event = _event(run.slot(call), word, value)
-            if word != "leave" and not isinstance(event, Stop):
+            if word != "leave" and not isinstance(event, Fail):
                 tell(run, call, event)
         elif word == "result":
             _turn(value)
@@ -177,10 +175,10 @@ def _settle(leg: Leg, slot: Slot, how: Word) -> bool:
         leg.resolved(call, event, error=RunError(type="other", message=str(value)), result=str(value))
     else:
         leg.tell(event)
-    return not isinstance(event, Stop)
+    return not isinstance(event, Fail)
 
 
-def _event(slot: Slot, word: str, value: Value) -> Again | Answer | Stop:
+def _event(slot: Slot, word: str, value: Value) -> Again | Answer | Fail:
     """What the run is told about a call."""
     call = slot.call.internal_id
     if word == "retry":
@@ -189,4 +187,4 @@ def _event(slot: Slot, word: str, value: Value) -> Again | Answer | Stop:
         return Answer(call, value)
     if word == "failure":
         return Answer(call, str(value), "error", "other")
-    return Stop(f"{ABORTED}: {slot.call.name} ({slot.call.call_id})")
+    return Fail("aborted", f"{ABORTED}: {slot.call.name} ({slot.call.call_id})")

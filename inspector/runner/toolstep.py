@@ -141,7 +141,7 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
 def _may_have_happened(leg: Leg, came: Came, tool: AnyTool | None) -> bool:
     """Whether a failure leaves open what came of the call, so that somebody must look: in a durable run, where
     neither the error nor the tool says that nothing was done, and doing it again is not without harm."""
-    if not leg.durable or came.definite or tool is None or leg.setup.ambiguity.raised == "failed":
+    if not (leg.durable or leg.in_store) or came.definite or tool is None or leg.setup.ambiguity.raised == "failed":
         return False
     return tool.spec.idempotency != "supported" and getattr(tool, "failure", "unknown") != "definite"
 

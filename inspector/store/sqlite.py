@@ -277,14 +277,14 @@ class SQLite(Threads):
     def _held(self, on: sqlite3.Connection, key: str, token: str | None) -> StoredRun:
         run = self._found(on, key)
         if (run.claim.token if run.claim is not None else None) != token:
-            who = "nobody" if run.claim is None else run.claim.who()
-            raise StoreError(key, "claim_lost", f"is held by {who}")
+            held = "is held by nobody" if run.claim is None else f"is held by {run.claim.who()}"
+            raise StoreError(key, "claim_lost", f"the run is {run.status}: somebody ended it" if run.final else held)
         return run
 
     def _checked(self, on: sqlite3.Connection, change: Written, *, final: bool = False) -> StoredRun:
         run = self._found(on, change.key)
         if run.final and not final:
-            raise StoreError(change.key, "run_final", f"the run is {run.status}")
+            raise StoreError(change.key, "run_final", f"the run is {run.status}: somebody ended it")
         self._held(on, change.key, change.token)
         if run.revision != change.revision:
             raise StoreError(change.key, "revision_conflict", f"is at revision {run.revision}, not {change.revision}")

@@ -354,7 +354,7 @@ agent = Agent("shop", ScriptedModel([Call("look")], "done"), tools=[look], hooks
         ("retry", 0, "completed", None),
         ("leave", 4, "suspended", "reconciliation"),
         ("proceed", 4, "suspended", "reconciliation"),
-        ("abort", 1, "cancelled", "cancelled"),
+        ("abort", 1, "failed", "operator_abort_with_unknown_outcome"),
         ("raise", 1, "failed", "hook"),
     ],
 )

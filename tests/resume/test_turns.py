@@ -88,7 +88,7 @@ async def test_the_first_thing_that_is_wrong_is_said(host: Host, code: str, give
 
 
 def test_every_code_is_looked_at_in_its_order() -> None:
-    assert [code for code, _ in WRONG] == list(CODES)
+    assert [*(code for code, _ in WRONG), "turn_active"] == list(CODES)
     assert {code: CODES[code] for code in ("thread_absent", "thread_archived")} == {
         "thread_absent": -32020,
         "thread_archived": -32021,
@@ -136,6 +136,26 @@ async def test_a_second_local_owner_is_impossible(host: Host) -> None:
     host.go.set()
     await first.finished()
     assert [event for event, _ in host.seen].count("turn_started") == 1
+
+
+async def test_a_thread_works_on_one_turn_at_a_time(host: Host) -> None:
+    await host.begin("k2", "t2")
+    await host.begin("k3", "t3")
+    await (await host.resume(turn="t3", checkpoint_key="k3")).finished()
+    host.entered.clear()
+    host.go.clear()
+    first = await host.resume()
+    await host.entered.wait()
+    before = host.store.read("k2"), host.store.journal("k2")
+    with pytest.raises(TurnError, match="the turn t1 of the thread th is being worked on") as caught:
+        await host.resume(turn="t2", checkpoint_key="k2")
+    assert (caught.value.code, caught.value.rpc) == ("turn_active", -32602)
+    assert (host.store.read("k2"), host.store.journal("k2")) == before
+    assert (await host.resume(turn="t3", checkpoint_key="k3")).outcome == "terminal_replay"
+    host.go.set()
+    await first.finished()
+    second = await host.resume(turn="t2", checkpoint_key="k2")
+    assert (second.outcome, (await second.finished()).status) == ("started", "completed")
 
 
 async def test_two_at_once_are_admitted_one_after_another(host: Host) -> None:

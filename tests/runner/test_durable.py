@@ -267,16 +267,26 @@ async def test_credentials_are_no_part_of_a_definition(store: Store) -> None:
     shop = Shop()
 
     def agent(secret: str, **params: Any) -> Agent:
-        given = {"extra": {"X-Pass": secret}, "note": "n", **params}
-        return shop.agent(params=given, credentials=["/params/extra/X-Pass"])
+        given = {"extra": {"X-Pass": secret}, "hosts": [{"a/b~": "x"}, {"a/b~": secret}], "note": "n", **params}
+        return shop.agent(
+            params=given, credentials=["/params/extra/X-Pass", "/params/hosts/1/a~1b~0", "/params/none/0"]
+        )
 
     await agent("first-secret").prompt("Refund A").durable(store, key="k").run()
     assert b"first-secret" not in b"".join(store.journal("k"))
     settings = journal(store)[0]["definition"]["settings"]
-    assert settings["params"] == {"extra": {"X-Pass": "[redacted:credential]"}, "note": "n"}
+    mark = "[redacted:credential]"
+    hosts = [{"a/b~": "x"}, {"a/b~": mark}]
+    assert settings["params"] == {"extra": {"X-Pass": mark}, "hosts": hosts, "note": "n"}
     assert result(await agent("second-secret").resume(store, "k").run()).status == "suspended"
     with pytest.raises(ResumeRefused, match=r"settings\.params\.note changed"):
         await agent("second-secret", note="m").resume(store, "k").run()
+
+
+@pytest.mark.parametrize("pointer", ["", "params/extra", "/params/a~2", "X-Pass"])
+def test_what_points_to_no_credentials_is_refused(pointer: str) -> None:
+    with pytest.raises(UsageError, match="is no JSON pointer"):
+        Shop().agent(credentials=[pointer])
 
 
 async def test_an_exception_leaves_open_what_happened_unless_somebody_says_otherwise(store: Store) -> None:
@@ -348,14 +358,15 @@ async def test_a_run_is_given_up_with_any_mix_of_calls(store: Store) -> None:
     await agent.prompt("go").durable(store, key="k").run()
     gone = await agent.resume(store, "k").reconcile("c2", "abort").run()
     assert isinstance(gone, Started)
-    assert (gone.status, store.read("k").final) == ("cancelled", True)
+    assert (gone.status, store.read("k").final) == ("failed", True)
+    assert gone.result.reason == "operator_abort_with_unknown_outcome"
     assert gone.result.error is not None
     assert gone.result.error.message == "operator_abort_with_unknown_outcome: refund (c2)"
     states = {found.operation.name: found.operation.status for found in store.operations("k", open_only=True)}
     assert states == {"refund": "ambiguous"}
     again = await agent.resume(store, "k").run()
     assert isinstance(again, TerminalReplay)
-    assert again.status == "cancelled"
+    assert again.status == "failed"
 
 
 async def test_hooks_are_asked_about_what_may_have_happened(store: Store) -> None:
@@ -401,7 +412,7 @@ class Flaky:
         ("retry", None, "completed", 2),
         ("result", "by hand", "completed", 1),
         ("failure", "no answer", "failed", 1),
-        ("abort", None, "cancelled", 1),
+        ("abort", None, "failed", 1),
         ("leave", None, "suspended", 1),
     ],
 )
@@ -567,6 +578,64 @@ async def test_a_sink_that_blocks_keeps_nothing_else_from_going_on(store: Store)
     assert [event_id for event_id, _ in told] == [event.id for event in store.events("k")]
     assert {thread for _, thread in told}.isdisjoint({threading.get_ident()})
     assert len({thread for _, thread in told}) == 1
+
+
+def _exits(event_id: str, event: Any) -> None:
+    raise SystemExit(3)
+
+
+async def _is_cancelled(event_id: str, event: Any) -> None:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("sink", [_exits, _is_cancelled])
+async def test_a_sink_cannot_end_the_run_that_it_is_told_of(store: Store, sink: Any) -> None:
+    shop = Shop()
+    done = await shop.agent("hi").prompt("go").durable(store, key="k", sink=sink).run()
+    assert (done.status, done.output, store.read("k").acknowledged) == ("completed", "hi", False)
+    assert all(event.delivered is None for event in store.events("k"))
+
+
+def test_files_of_several_processes_hold_each_event_once(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    one, other = JsonLines(str(path)), JsonLines(str(path))
+    for sink in (one, other):
+        sink("a", {"n": 1})
+    other("b", {"n": 2})
+    one("b", {"n": 2})
+    with path.open("ab") as file:
+        file.write(b'{"id": "c", "n": 3}')  # whole, but for its end
+    one("c", {"n": 3})
+    with path.open("ab") as file:
+        file.write(b'\n{"id": "d", "n"')
+    other("d", {"n": 4})
+    one("d", {"n": 4})
+    found = [json.loads(line)["id"] for line in path.read_text().splitlines() if line.endswith("}")]
+    assert found == ["a", "b", "c", "d"]
+    path.unlink()
+    one("a", {"n": 1})
+    assert path.read_text() == '{"id": "a", "n": 1}\n'
+
+
+async def test_a_memory_that_does_not_work_now_takes_in_the_run_later(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = open_store(tmp_path / "talks.db")
+    agent = Shop().agent("hello", memory=StoreMemory(elsewhere))
+
+    def full(*given: Any) -> bool:
+        raise StoreError("talks.db", "disk_full", "no space is left")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(elsewhere.backend, "add_once", full)
+        with pytest.raises(StoreError, match="disk_full"):
+            await agent.prompt("hi").conversation("talk").durable(store, key="k").run()
+    assert (store.read("k").final, store.read("k").claim, list(elsewhere.session("talk"))) == (False, None, [])
+    for goes in (Started, TerminalReplay):
+        outcome = await agent.resume(store, "k").run()
+        assert isinstance(outcome, goes)
+        assert (outcome.output, len(elsewhere.session("talk"))) == ("hello", 2)
+    elsewhere.close()
 
 
 async def test_a_sink_may_be_a_coroutine_function_or_an_object_of_one(store: Store) -> None:

@@ -390,7 +390,7 @@ async def test_a_call_that_may_have_happened_waits_for_a_word() -> None:
     assert (left.status, left.reason) == ("suspended", "reconciliation")
     gone = await agent.resume(result.run).reconcile("call_1.1", "abort").run()
     told = "operator_abort_with_unknown_outcome: refund (call_1.1)"
-    assert (gone.status, gone.error and gone.error.message) == ("cancelled", told)
+    assert (gone.status, gone.error and gone.error.message) == ("failed", told)
 
 
 async def test_what_is_without_harm_runs_again_with_the_same_key() -> None:

@@ -68,7 +68,7 @@ def plan(job: Job) -> Plan:
     code = asyncio.run(_described(network, flat))
     diff = compare(Side(definition=saved.header.definition), Side(definition=code))
     base = Plan(resumable=True, driver=NAME, step=job.step, diff=diff)
-    if saved.status == "completed" and job.at_last and not job.decisions.edits:
+    if saved.final and job.at_last and not job.decisions.edits:
         return base
     try:
         hooked(saved, code, job.decisions.accept)
@@ -250,11 +250,12 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     """Carry a plan out."""
     saved = _saved(job)
     in_store = isinstance(job.source, Stored)
-    if saved.status == "completed" and job.at_last and not job.decisions.edits and not in_store:
+    if saved.final and job.at_last and not job.decisions.edits and not in_store:
         return Ended(
             run=saved.header.id,
-            status="completed",
-            output=_output(saved, _large(job)),
+            status=saved.status or "unknown",
+            reason=saved.reason,
+            output=_output(saved, _large(job)) if saved.status == "completed" else None,
             trace=job.path,
             replayed=saved.step,
             outcome="terminal_replay",

@@ -19,6 +19,7 @@ from inspector.model.run import Pending, RunError
 from inspector.model.values import Value, to_json
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
+from inspector.runner.ambiguity import ABORTED
 from inspector.runner.data import Advancing, Executing, Failed, RunData
 from inspector.runner.drive import Control
 from inspector.runner.driving import Driving, Resuming
@@ -244,6 +245,7 @@ async def fire(driven: "Driven", firing: Firing) -> list[tuple[str, Value]] | No
     driven.note("operation", firing, status="started")
     try:
         asked = _asked(driven, firing, agent).control(Linked(driven.control))
+        asked.in_store = driven.in_store
         if driven.observe is not None:
             asked.observe(_within(driven.observe, firing))
         result = await asked.run(journal=inside)
@@ -292,7 +294,8 @@ def _ended(
     _hold(run, firing, inside)
     if result.status in ("failed", "cancelled"):
         found = result.error or RunError(message=result.reason)
-        driven.fail(firing, msgspec.structs.replace(found, where=firing.node.path))
+        driven.aborted = driven.aborted or result.reason == ABORTED
+        driven.fail(firing, msgspec.structs.replace(found, where=firing.node.path), ambiguous=result.reason == ABORTED)
     else:
         driven.note("operation", firing, status="suspended", reason=result.reason)
     return None

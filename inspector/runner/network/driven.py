@@ -14,10 +14,11 @@ from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Committed, Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.errors import UsageError
-from inspector.journal import Journal, TraceFile, refuse_existing
+from inspector.journal import ClaimedJournal, Journal, TraceFile, refuse_existing
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.text import clean
 from inspector.model.values import Value
+from inspector.runner.ambiguity import ABORTED
 from inspector.runner.claims import Claims, Holder, driven
 from inspector.runner.drive import Control, drive
 from inspector.runner.edits import Edited
@@ -73,7 +74,7 @@ class Driven:
         """The same in words, of a run in a store."""
         self.recorder = NetworkRecorder(None, run, origin)
         self.given_up: list[Firing] = []
-        self._aborted = self._goes_on = False
+        self.aborted = self.in_store = self._goes_on = False
 
     async def go(
         self,
@@ -87,7 +88,7 @@ class Driven:
         goes_on: bool = False,
     ) -> NetworkResult:
         """Drive, and write it all down; `goes_on`: in the journal that the run has."""
-        self._goes_on = goes_on
+        self._goes_on, self.in_store = goes_on, isinstance(journal, ClaimedJournal)
         claim = self.claims.take(self.run_id) if trace is not None else None
         own: TraceFile | None = None
         try:
@@ -120,7 +121,7 @@ class Driven:
                 for change in self.edited:
                     self.recorder.decision("edit", change.path, change.told(), self.decided.why.get(change.path))
                 left, ended = await self._reconcile(), None
-                if not left and not self._aborted:
+                if not left and not self.machine.failures:
                     ended = await drive(self.machine, self._perform, self.control)
                 result = await self._settled(self._result(ended, left, trace))
                 first = result.failures[0].error if result.failures else None
@@ -172,12 +173,13 @@ class Driven:
                             raise UsageError(firing_id, str(error)) from error
                 self.run.begin(firing)
                 self.step(self.run.commit(firing, puts, firing.state), firing if self._goes_on else None)
-            elif how in ("failure", "abort"):
+            elif how != "retry":
                 self.run.begin(firing)
                 self.run.release(firing)
-                self._aborted = True
-                text = str(value) if how == "failure" else "aborted: what the firing did is not known"
-                self.fail(firing, RunError(message=text, where=firing.node.path))
+                gone = how == "abort"
+                self.aborted = self.aborted or gone
+                kind, text = (ABORTED, "given up") if gone else (None, str(value))
+                self.fail(firing, RunError(type=kind, message=text, where=firing.node.path), ambiguous=gone)
         return left
 
     async def _perform(self, effect: Effect) -> None:
@@ -349,7 +351,7 @@ class Driven:
 
     def _ending(self, ended: Effect | None, left: list[str]) -> tuple[RunStatus, str | None]:
         if self.machine.failures:
-            return "failed", "aborted" if self._aborted else None
+            return "failed", ABORTED if self.aborted else None
         if self.machine.stopped is not None:
             return "cancelled", self.machine.stopped
         if left:

@@ -15,6 +15,7 @@ from inspector.model.records import Checkpoint, End, Header, JournalRecord, Move
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.values import Value
 from inspector.process import program
+from inspector.runner.ambiguity import ABORTED
 from inspector.runner.network.bodies import idempotency_key
 from inspector.runner.recorder import decision, now
 
@@ -124,6 +125,6 @@ class NetworkRecorder:
                 error=error,
                 output=output,
                 steps=self.run.seq,
-                final=status == "completed",
+                final=status == "completed" or reason == ABORTED,
             )
             self.write(end, durable=True)

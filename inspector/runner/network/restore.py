@@ -4,6 +4,7 @@ it. What was completed is restored, never run again."""
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from inspector.dataflow.plan import Plan
 from inspector.errors import UnreadableError
 from inspector.model.large import references
 from inspector.model.records import FORMAT, Header, StepRecord
-from inspector.model.run import State, within
+from inspector.model.run import RunStatus, State, within
 from inspector.model.values import Number, Value, decimal, integer
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, tail
@@ -51,8 +52,11 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
     """The records of agents' runs that were cut short, by firing."""
     scratch: dict[str, Value] = {}
     """What hooks put into their scratchpad."""
-    status: str | None = None
+    status: RunStatus | None = None
+    reason: str | None = None
     output: Value = None
+    final: bool = False
+    """It can never go on: it was completed, or given up."""
 
     @property
     def origin(self) -> str:
@@ -116,7 +120,7 @@ def read(path: str, lines: Lines, step: int | None = None, rerun: str | None = N
 
 def _read(path: str, lines: Lines, step: int | None, rerun: str | None) -> SavedNetwork:
     header = _header(path, next((line for _, line in lines.forwards(0)), b""))
-    ended = _trim(lines)
+    ended = _trim(lines) or {}
     end = _Tail(lines, lines.size)
     last = end.last
     if rerun is not None:
@@ -145,8 +149,10 @@ def _read(path: str, lines: Lines, step: int | None, rerun: str | None) -> Saved
         begun=end.open() if at < last else [],
         scratch=_scratch(here.lines) or machine.get("scratch") or {},
         nested=_nested(end.unfinished(header) + end.lines) if at == last else {},
-        status=(ended or {}).get("status"),
-        output=(ended or {}).get("output"),
+        status=ended.get("status"),
+        reason=ended.get("reason"),
+        output=ended.get("output"),
+        final=at == last and (ended.get("status") == "completed" or ended.get("final") is True),
     )
 
 
@@ -219,7 +225,7 @@ class _Tail:
                 yield f"{'/'.join((*actor.get('scope', ()), actor['id']))}#{(actor.get('fire_count') or 0) + 1}"
 
 
-def _trim(lines: Lines) -> dict[str, Value] | None:
+def _trim(lines: Lines) -> dict[str, Any] | None:
     """Leave off what is torn at the end: it never happened. The record of the end, if the run has one."""
     for offset, line in lines.backwards(lines.size):
         if (value := _whole(line)) is not None:

@@ -17,6 +17,7 @@ from inspector.runner import hooks as hooking
 from inspector.runner import signals
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
+from inspector.runner.errors import ResumeRefused
 from inspector.runner.leg import Telemetry
 from inspector.runner.network import agents, edits, restore, tail
 from inspector.runner.network.bodies import checked
@@ -232,6 +233,8 @@ class ResumingNetwork(GoingOn):
     async def _run(
         self, trace: str | None, journal: Journal | None, saved: SavedNetwork, plan: Plan, today: Definition
     ) -> NetworkResult:
+        if saved.final and saved.status != "completed" and not self.decided.edits:
+            raise ResumeRefused(self.path, "terminal", f"the run is over: {saved.reason}")
         hooked(saved, today, self.decided.accept)
         if trace is not None:
             refuse_existing(trace)

@@ -259,6 +259,50 @@ async def test_a_firing_that_may_have_happened_waits_for_a_word(
     assert {found.operation.status for found in store.operations("k")} == {"succeeded"}
 
 
+async def test_a_firing_that_was_given_up_ends_the_run_for_good_and_stays_ambiguous(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, mark = tmp_path / "till.py", tmp_path / "mark"
+    program.write_text(KILLED)
+    subprocess.run([sys.executable, program, store.url, "unknown", mark], check=False)
+    monkeypatch.setattr(sys, "argv", ["till", store.url, "unknown", str(mark)])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    net = load(f"{program}:net").value
+    for goes in (Started, TerminalReplay):
+        outcome = await net.resume(store, "k").reconcile("pay#2", "abort").run()
+        assert isinstance(outcome, goes)
+        assert (outcome.status, outcome.result.reason) == ("failed", "operator_abort_with_unknown_outcome")
+    states = {found.operation.id: found.operation.status for found in store.operations("k")}
+    assert states == {"pay#1": "succeeded", "pay#2": "ambiguous"}
+    assert (store.read("k").final, store.read("k").claim) == (True, None)
+    trace = tmp_path / "case.jsonl"
+    trace.write_bytes(b"".join(store.export("k")))
+    with pytest.raises(ResumeRefused, match="terminal: the run is over: operator_abort_with_unknown_outcome"):
+        await net.resume(str(trace)).run()
+
+
+async def test_an_agent_inside_that_was_given_up_ends_the_run_for_good(store: Store) -> None:
+    calls: list[int] = []
+
+    @tool
+    def refund(amount: int) -> str:
+        calls.append(amount)
+        raise ConnectionResetError("gone")
+
+    agent = Agent("clerk", ScriptedModel([Call("refund", {"amount": 5})], "done"), tools=[refund])
+    net = Network("desk")
+    clerk = net.add(agent)
+    net.connect(net.input("text"), clerk.prompt)
+    net.connect(clerk.answer, net.output("answer"))
+    first = await net.run({"text": ["go"]}, store=store, key="k")
+    assert (first.status, first.reason) == ("suspended", "reconciliation")
+    for goes in (Started, TerminalReplay):
+        outcome = await net.resume(store, "k").reconcile("c1", "abort").run()
+        assert isinstance(outcome, goes)
+        assert (outcome.status, outcome.result.reason) == ("failed", "operator_abort_with_unknown_outcome")
+    assert (calls, store.read("k").final) == ([5], True)
+
+
 async def test_an_agent_inside_waits_and_goes_on_inside(store: Store) -> None:
     did: list[str] = []
 
