@@ -23,7 +23,7 @@ import pathlib
 import sys
 import uuid
 import zoneinfo
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -181,7 +181,8 @@ class Values:
         kind = type(value)
         state = _attributes(value, place)
         saved = {name: self._encode(item, _join(place, name), inside) for name, item in state.items()}
-        return tag("object", **{"class": _class(kind, place)}, state=saved)
+        more = [name for name in saved if name not in _field_names(kind)] if dataclasses.is_dataclass(kind) else []
+        return tag("object", **{"class": _class(kind, place)}, state=saved, **({"more": more} if more else {}))
 
     def _decode(self, value: Value) -> Any:
         if isinstance(value, Number):
@@ -208,7 +209,8 @@ class Values:
             found = find_class(value["class"])
             return found[value["name"]] if kind == "enum" else found(value["value"])
         if kind == "object":
-            return _rebuilt(find_class(value["class"]), {k: self._decode(v) for k, v in value["state"].items()})
+            state = {name: self._decode(item) for name, item in value["state"].items()}
+            return _rebuilt(find_class(value["class"]), state, value.get("more", ()))
         if kind in _LOAD:
             return _LOAD[kind](value)
         raise Unreadable(f"an unknown tag {kind!r}")
@@ -271,11 +273,18 @@ def _slots(kind: type) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _rebuilt(kind: Any, state: Mapping[str, Any]) -> Any:
+def _field_names(kind: Any) -> set[str]:
+    return {field.name for field in dataclasses.fields(kind)}
+
+
+def _rebuilt(kind: Any, state: Mapping[str, Any], more: Container[str]) -> Any:
+    """`more`: the attributes that a dataclass had beside its fields."""
     if issubclass(kind, tuple | msgspec.Struct):
         return kind(**state)
     made = kind.__new__(kind)
     if dataclasses.is_dataclass(kind):
+        if gone := [name for name in state if name not in more and name not in _field_names(kind)]:
+            raise Unreadable(f"the class {qualified(kind)} has no field {gone[0]!r} any more, which the saved one has")
         state = {**_defaults(kind, state), **state}
     for name, item in state.items():
         object.__setattr__(made, name, item)

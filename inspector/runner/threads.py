@@ -3,8 +3,11 @@
 import asyncio
 import contextlib
 import contextvars
+import os
 import queue
+import sys
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -43,6 +46,27 @@ class Threads:
         """Let the threads end that wait."""
         if self._threads:
             self._work.put(None)
+
+
+class no_copy:
+    """Around code of the user's that may fork: a copy of this process that leaves it ends there. Otherwise it would go
+    on with the run too, in the same journal."""
+
+    def __enter__(self) -> None:
+        self._process = os.getpid()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if os.getpid() == self._process:
+            return
+        code = 0 if error is None else 1
+        if isinstance(error, SystemExit):
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        elif error is not None:
+            traceback.print_exception(error)
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
 
 
 def being_cancelled() -> bool:

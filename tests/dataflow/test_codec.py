@@ -226,6 +226,9 @@ def test_what_cannot_be_saved_is_refused_with_its_place(value: object, reason: s
         Values().encode(value)
 
 
+PARCEL = {"sender": "Ada", "weight": 1, "marks": None}
+
+
 @pytest.mark.parametrize(
     "saved",
     [
@@ -236,6 +239,7 @@ def test_what_cannot_be_saved_is_refused_with_its_place(value: object, reason: s
         {"$type": "enum", "class": "tests.dataflow.test_codec:Colour", "name": "BLUE"},
         {"$type": "object", "class": "tests.dataflow.test_codec:Note", "state": {"title": 1}},
         {"$type": "object", "class": "tests.dataflow.test_codec:Parcel", "state": {"sender": "Ada"}},
+        {"$type": "object", "class": "tests.dataflow.test_codec:Parcel", "state": PARCEL | {"colour": "red"}},
         {"$type": "decimal", "text": "many"},
         {"$type": "codec", "name": "gone", "value": 1},
         {"$type": "tuple"},
@@ -251,6 +255,22 @@ def test_what_cannot_be_read_back_is_refused(saved: object) -> None:
 def test_a_field_that_is_new_in_a_class_has_its_default() -> None:
     saved = {"$type": "object", "class": "tests.dataflow.test_codec:Parcel", "state": {"sender": "Ada", "weight": 1}}
     assert Values().decode(saved) == Parcel("Ada", 1, frozenset())  # type: ignore[arg-type]
+
+
+@dataclasses.dataclass
+class Box:
+    side: int
+
+    def __post_init__(self) -> None:
+        self.volume = self.side**3
+
+
+def test_what_a_dataclass_has_beside_its_fields_comes_back() -> None:
+    saved = json.loads(to_json(Values().encode(Box(2))))
+    assert vars(Values().decode(saved)) == {"side": 2, "volume": 8}
+    del saved["more"]
+    with pytest.raises(Unreadable, match="has no field 'volume' any more"):
+        Values().decode(saved)
 
 
 def test_a_codec_can_be_registered() -> None:

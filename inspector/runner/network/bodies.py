@@ -19,7 +19,7 @@ from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Link
 from inspector.model.values import Value
-from inspector.runner.threads import Threads
+from inspector.runner.threads import Threads, no_copy
 
 if TYPE_CHECKING:
     from inspector.runner.network.watch import Watch
@@ -156,13 +156,16 @@ async def _tokens(
 ) -> list[tuple[str, Any]]:
     way = _way(getattr(body, "__func__", body))
     if way == "stream":
-        return [pair async for item in body(**arguments) for pair in actor.tokens(item)]
+        with no_copy():
+            return [pair async for item in body(**arguments) for pair in actor.tokens(item)]
     if way == "async":
-        return list(actor.tokens(await body(**arguments)))
+        with no_copy():
+            return list(actor.tokens(await body(**arguments)))
 
     def work() -> list[tuple[str, Any]]:
         # A generator runs where it is iterated, so the whole of it is done there.
-        return list(actor.tokens(body(**arguments)))
+        with no_copy():
+            return list(actor.tokens(body(**arguments)))
 
     found: list[tuple[str, Any]] = await threads.run(work) if inline is None else inline(work)
     return found

@@ -11,6 +11,7 @@ from inspector.dataflow.machine import EXHAUSTED, NetworkRun
 from inspector.dataflow.plan import Plan
 from inspector.model.run import Definition, Graph
 from inspector.runner.errors import ResumeRefused
+from inspector.runner.network.bodies import checked
 from inspector.runner.network.restore import SavedNetwork
 
 ADDED = "graph_added:"
@@ -94,6 +95,19 @@ def _changes(graph: Graph, today: Graph) -> list[str]:
     return found
 
 
+def _unfit(run: NetworkRun) -> Iterator[str]:
+    """The waiting tokens that the port they go to does not take, as its type is today."""
+    for number, link in enumerate(run.plan.links):
+        # What a control node passes on is looked at when it is taken, as in any run.
+        for token in () if number in run.plan.passed else run.queues[number]:
+            try:
+                checked(link, run.values.decode(token))
+            except TypeError as error:
+                yield str(error)
+            except Unreadable:
+                pass
+
+
 def _readable(path: str, run: NetworkRun) -> None:
     state = run.state()
     parts = [
@@ -105,7 +119,7 @@ def _readable(path: str, run: NetworkRun) -> None:
         ),
         *((f"context.{name}", value) for name, value in (state.values or {}).items()),
     ]
-    unreadable = []
+    unreadable = list(_unfit(run))
     for place, value in parts:
         try:
             run.values.decode(value)

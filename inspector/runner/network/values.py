@@ -1,6 +1,7 @@
 """The large values of a run in files beside its trace: written when a token is put, read when it is taken. A file would
 survive the loss of power before any record names it."""
 
+import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -96,15 +97,20 @@ class LargeValues:
             return
         try:
             if not os.path.isdir(self._folder):
-                os.makedirs(self._folder, mode=0o700, exist_ok=True)
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(self._folder, mode=0o700)
                 sync_folder(os.path.dirname(os.path.abspath(self._folder)))
             part = f"{path}.{os.getpid()}.part"
             fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with open(fd, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(fd)
-            os.replace(part, path)
+            try:
+                with open(fd, "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(fd)
+                os.replace(part, path)
+            except OSError:
+                os.unlink(part)
+                raise
             sync_folder(self._folder)
         except OSError as error:
             raise JournalError(path, error.strerror or "cannot be written to") from error

@@ -1,6 +1,7 @@
 """Large tokens: kept once beside the trace, read back by the reader and by resumes; a file that is gone is named."""
 
 import asyncio
+import errno
 import json
 import os
 from contextlib import closing
@@ -11,7 +12,7 @@ import pytest
 
 from inspector import Network, ResumeRefused, Started, StoreError, TerminalReplay, actor, open_store
 from inspector.commands import invoke
-from inspector.errors import UsageError
+from inspector.errors import JournalError, UsageError
 from inspector.formats import largevalues, open_path
 from inspector.journal import TraceFile
 from inspector.model.large import LIMIT, folder, references
@@ -325,6 +326,31 @@ async def test_a_loop_over_a_large_token_has_small_steps(tmp_path: Path) -> None
     steps = [line for line in path.read_text().splitlines() if line.startswith('{"record":"step"')]
     assert max(map(len, steps)) < 5000
     assert json.loads(steps[0])["step"]["produced"][0]["tokens"][0]["$type"] == "large"
+
+
+async def test_a_value_that_finds_no_room_leaves_nothing_and_the_run_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "t.jsonl")
+
+    really = os.replace
+
+    def full(source: str, target: str) -> None:
+        if os.path.dirname(target) == folder(path):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        really(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    failed = await line().run({"word": ["a"]}, trace=path)
+    monkeypatch.undo()
+    assert failed.error is not None
+    assert "No space left on device" in str(failed.error.message)
+    assert os.listdir(folder(path)) == []
+    done = await line().resume(path).run(trace=str(tmp_path / "u.jsonl"))
+    assert done.outputs == pages("a")
+    with pytest.raises(JournalError, match="No such file"):
+        await line().run({"word": [BIG]}, trace=str(tmp_path / "nowhere" / "t.jsonl"))
+    assert not (tmp_path / "nowhere").exists()
 
 
 async def test_a_large_item_of_a_loop_is_kept_apart_too(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ import asyncio
 import dataclasses
 import functools
 import random
+import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -283,6 +285,31 @@ async def test_a_token_class_that_is_gone_is_refused_before_anything_runs(
     assert (caught.value.code, ran) == ("value_unreadable", before)
 
 
+async def test_a_token_that_its_port_does_not_take_any_more_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    @actor
+    def pack(number: int) -> Any:
+        return Parcel(number)
+
+    @actor
+    def weigh(parcel: Parcel) -> int:
+        raise ValueError
+
+    async def weigh_text(parcel: str) -> int:
+        return len(parcel)
+
+    path = str(tmp_path / "t")
+    await chain(pack, weigh).run({"x": [1, 2]}, trace=path)
+    weigh_text.__qualname__, weigh_text.__name__ = weigh.__qualname__, "weigh"
+    net = chain(pack, actor(weigh_text))
+    with pytest.raises(ResumeRefused, match=r"weigh\.parcel takes str, not Parcel") as caught:
+        await net.resume(path).run(trace=str(tmp_path / "u"))
+    assert caught.value.code == "value_unreadable"
+    assert not (tmp_path / "u").exists()
+    done = await net.resume(path, step=0).run()
+    assert done.error is not None
+    assert "takes str" in str(done.error.message)
+
+
 async def test_a_state_field_that_is_new_begins_fresh_and_one_that_is_gone_is_told(tmp_path: Path) -> None:
     @actor
     class Count:
@@ -443,3 +470,48 @@ async def test_a_number_too_long_to_be_written_fails_its_firing(tmp_path: Path) 
     assert (failed.status, failed.outputs) == ("failed", {"y": [1000]})
     assert failed.error is not None
     assert "power.out-->out.y: is an integer of more than 4000 digits" in str(failed.error.message)
+
+
+FORKS = """
+import asyncio, os, sys, time
+from inspector import Network, actor
+
+@actor
+def plain(how: str) -> int:
+    child = os.fork()
+    if child == 0:
+        if how == "exits":
+            sys.exit(3)
+        if how == "raises":
+            raise ValueError("in the copy")
+        return -1
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+@actor
+async def waiting(how: str) -> int:
+    return plain(how)
+
+net = Network("forks")
+node = net.add(waiting if sys.argv[2] == "waiting" else plain)
+net.connect(net.input("how"), node.how)
+net.connect(node.out, net.output("codes"))
+print(net.run_sync({"how": ["exits", "returns", "raises"]}, trace=sys.argv[1], workers=int(sys.argv[3])).outputs)
+"""
+
+
+@pytest.mark.parametrize(("kind", "workers"), [("plain", 1), ("plain", 2), ("waiting", 1)])
+def test_a_copy_of_the_process_does_not_go_on_with_the_run(kind: str, workers: int, tmp_path: Path) -> None:
+    program, trace = tmp_path / "forks.py", str(tmp_path / "t")
+    program.write_text(FORKS)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(program), trace, kind, str(workers)],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "{'codes': [3, 0, 1]}\n"), done.stderr
+    assert "ValueError: in the copy" in done.stderr
+    run = open_path(trace).open()
+    list(run.index())
+    assert (len(run), run.run().status, list(run.problems())) == (3, "completed", [])
