@@ -43,6 +43,9 @@ class Successor(msgspec.Struct, frozen=True):
     at: str
 
 
+UNREADABLE = Successor("a run that cannot be told", None, "a time that cannot be told: what was written is damaged")
+
+
 class Owned(ResumeRefused):
     """Another owner, who is alive, drives the run."""
 
@@ -134,20 +137,25 @@ class Claims:
         """Write down that a run was resumed as another one."""
         with self._locked():
             known = [*self.successors(run), Successor(successor, trace, now())]
-            _replace(self._path(run, "resumed"), msgspec.json.encode(known))
+            _replace(self._path(run, "resumed"), msgspec.json.encode(known), durable=True)
 
     def successors(self, run: str) -> list[Successor]:
         """What a run was resumed as, oldest first."""
         try:
             with open(self._path(run, "resumed"), "rb") as file:
                 return msgspec.json.decode(file.read(), type=list[Successor])
-        except (FileNotFoundError, msgspec.DecodeError):
+        except FileNotFoundError:
             return []
+        except msgspec.DecodeError:
+            return [UNREADABLE]  # the run was resumed, or there were no file
 
 
-def _replace(path: str, data: bytes) -> None:
+def _replace(path: str, data: bytes, *, durable: bool = False) -> None:
     with open(f"{path}.new", "wb") as file:
         file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     os.replace(f"{path}.new", path)
 
 

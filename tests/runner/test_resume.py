@@ -646,6 +646,24 @@ async def test_a_copy_is_the_same_run(tmp_path: Path) -> None:
     assert accepted.status == "completed"
 
 
+@pytest.mark.parametrize("damage", [b"", b"[{", b"\xff\xff", b"{}"])
+async def test_a_damaged_note_of_what_was_resumed_still_warns(
+    damage: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    shop = Shop()
+    first = await shop.agent().prompt("go").run(trace=str(tmp_path / "a.jsonl"))
+    await shop.agent().resume(first.trace).approve("c2").run()
+    (note,) = tmp_path.glob("**/*.resumed")
+    note.write_bytes(damage)
+    with pytest.raises(ResumeRefused, match=r"already_resumed.*cannot be told"):
+        await shop.agent().resume(first.trace).approve("c2").run()
+    assert shop.did == ["lookup A", "refund A 5"]
+    third = await shop.agent().resume(first.trace).approve("c2").accept("already_resumed").run()
+    with pytest.raises(ResumeRefused, match=f"cannot be told.*{third.run_id}"):
+        await shop.agent().resume(first.trace).approve("c2").run()
+
+
 async def test_a_trace_is_never_written_over(tmp_path: Path) -> None:
     shop = Shop()
     (tmp_path / "a.jsonl").write_text("mine")
