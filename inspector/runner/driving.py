@@ -29,11 +29,11 @@ from inspector.runner.hooks import RunStart
 from inspector.runner.items import Final
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
-from inspector.runner.messages import Message
+from inspector.runner.messages import Message, sound
 from inspector.runner.models import Model
 from inspector.runner.outbox import Sink
 from inspector.runner.places import new_id
-from inspector.runner.preflight import Decided
+from inspector.runner.preflight import Decided, savable
 from inspector.runner.recorder import Recorder
 from inspector.runner.result import RunResult
 from inspector.runner.view import View
@@ -264,30 +264,30 @@ class Deciding(Driving[Ran]):
 
     def deny(self, call: str, reason: str | None = None) -> Self:
         """Keep a call from running; the reason becomes its result."""
-        self.decided.deny[call] = reason
+        self.decided.deny[call] = None if reason is None else sound(str(reason))
         return self
 
     def answer(self, call: str, value: Value) -> Self:
         """The result of a call that waits for one."""
-        self.decided.answer[call] = value
+        self.decided.answer[call] = savable(call, value)
         return self
 
     def edit(self, call: str, arguments: Value) -> Self:
         """Have a call run with these arguments."""
-        self.decided.edit[call] = arguments
+        self.decided.edit[call] = savable(call, arguments)
         return self
 
     def change(self, place: str, value: Value) -> Self:
         """Have the run go on with another value in a place of its state: `messages[3].text`,
         `messages[3].calls[0].arguments`, `pending.c1.result`, `values.NAME`; those of a difference. Numbers are from
         0."""
-        self.decided.edits[place] = value
+        self.decided.edits[place] = savable(place, value)
         return self
 
     def reconcile(self, call: str, how: str, value: Value = None) -> Self:
         """What becomes of a call that may have happened (`model` is the model's): `retry`, `result` (a value),
         `failure` (a text), `abort` the run, or `leave` it open."""
-        self.decided.reconcile[call] = (how, value)
+        self.decided.reconcile[call] = (how, savable(call, value))
         return self
 
     def resolve(self, how: str, text: str | None = None) -> Self:
@@ -304,7 +304,7 @@ class Deciding(Driving[Ran]):
     def because(self, reasons: Mapping[str, str], *, take_over: str | None = None) -> Self:
         """Why calls were decided about as they were, by call; and why the run is taken from whoever drives it,
         who stops at the next boundary then."""
-        self.decided.why |= reasons
+        self.decided.why |= {call: sound(why) for call, why in reasons.items()}
         self.decided.take_over = take_over
         return self
 

@@ -11,12 +11,12 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from inspector.model.run import Definition, Hook, Tool
-from inspector.model.values import Value, preview
+from inspector.model.values import Value, preview, to_json
 from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Advancing, Awaiting, Executing, Failed, Preparing, Resolving, RunData, Slot
-from inspector.runner.errors import ResumeRefused
+from inspector.runner.errors import RequestError, ResumeRefused
 from inspector.runner.messages import Call
-from inspector.runner.tools import AnyTool
+from inspector.runner.tools import AnyTool, ToolError, plain
 
 ACCEPTABLE = frozenset(
     {"tool_missing", "arguments_invalid", "hook_missing", "model_in_flight", "other_run", "definition_changed"}
@@ -75,6 +75,19 @@ class Decided(msgspec.Struct, kw_only=True):
     def calls(self) -> set[str]:
         """Every call that something was decided about."""
         return {*self.approve, *self.deny, *self.answer, *self.edit, *self.reconcile}
+
+
+def savable(subject: str, value: Value) -> Value:
+    """What somebody gave, as it stands where that can be saved. Raises RequestError where nothing like it can be."""
+    try:
+        to_json(value)
+        return value
+    except (TypeError, ValueError):
+        pass
+    try:
+        return plain(value)
+    except ToolError as error:
+        raise RequestError(subject, f"was given what cannot be saved: a {type(value).__name__}") from error
 
 
 class Preflight(msgspec.Struct, kw_only=True):

@@ -1,5 +1,6 @@
 """Decisions on a run that goes on: what cannot be carried out is refused before anything happens."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from inspector import (
 )
 from inspector.runner.claims import Claims
 from inspector.runner.effects import Begin
-from inspector.runner.messages import ModelTurn
+from inspector.runner.messages import ModelTurn, Result
 from inspector.runner.preflight import Decided
 from inspector.runner.resuming import examined, restored
 
@@ -166,3 +167,23 @@ async def test_a_denied_call_still_tells_of_a_gate_that_is_gone() -> None:
     today = Agent("payer", ScriptedModel(BATCH, "done"), tools=[look, ungated])
     with pytest.raises(ResumeRefused, match="hook_missing"):
         await today.resume(first).deny("c2").deny("c3").run()
+
+
+async def test_what_is_decided_can_be_saved_or_is_refused_at_once(tmp_path: Path) -> None:
+    @tool(needs_approval=True)
+    def pay(n: int) -> str:
+        return "paid"
+
+    agent = Agent("a", ScriptedModel([Call("pay", {"n": 1}), Call("pay", {"n": 2})], "done"), tools=[pay])
+    trace = str(tmp_path / "a.jsonl")
+    await agent.prompt("go").run(trace=trace)
+    for bad in (object(), [threading.Lock()]):
+        with pytest.raises(RequestError, match="c1: was given what cannot be saved"):
+            agent.resume(trace).answer("c1", bad)
+        with pytest.raises(RequestError, match="c1: was given what cannot be saved"):
+            agent.resume(trace).approve("c1").edit("c1", bad)
+    asked = agent.resume(trace).answer("c1", "half a \ud800 pair").deny("c2", "no \ud800")
+    result = await asked.run(trace=str(tmp_path / "b.jsonl"))
+    assert result.status == "completed"
+    told = [part.text for message in result.messages for part in message.content if isinstance(part, Result)]
+    assert told == ["half a \ufffd pair", "no \ufffd"]

@@ -26,9 +26,10 @@ from inspector.runner.driving import Driving, Resuming
 from inspector.runner.effects import Effect
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.machine import AgentRun
+from inspector.runner.messages import sound
 from inspector.runner.network.bodies import saved
 from inspector.runner.network.nodes import prompt_of
-from inspector.runner.preflight import Decided, Preflight, raised
+from inspector.runner.preflight import Decided, Preflight, raised, savable
 from inspector.runner.result import RunResult, pending_calls
 
 if TYPE_CHECKING:
@@ -96,17 +97,17 @@ class Deciding:
 
     def deny(self, call: str, reason: str | None = None) -> Self:
         """Keep a call from running; the reason becomes its result."""
-        self.decided.deny[call] = reason
+        self.decided.deny[call] = None if reason is None else sound(str(reason))
         return self
 
     def answer(self, call: str, value: Value) -> Self:
         """The result of a call that waits for one."""
-        self.decided.answer[call] = value
+        self.decided.answer[call] = savable(call, value)
         return self
 
     def edit(self, call: str, arguments: Value) -> Self:
         """Have a call run with these arguments."""
-        self.decided.edit[call] = arguments
+        self.decided.edit[call] = savable(call, arguments)
         return self
 
     def change(self, place: str, value: Value) -> Self:
