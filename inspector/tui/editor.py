@@ -24,16 +24,23 @@ def edited(app: App[Any], text: str, suffix: str = ".json") -> tuple[str | None,
             file.write(text)
         try:
             with app.suspend():
-                # The screen's own descriptors: 0 to 2 may lead elsewhere while code runs.
-                done = subprocess.run(
-                    [*command(), path], stdin=sys.__stdin__, stdout=sys.__stderr__, stderr=sys.__stderr__, check=False
-                )
+                trouble = _run(path)
         except SuspendNotSupported:
             return None, "this terminal cannot be left for an editor"
-        except (OSError, ValueError) as error:
-            return None, f"the editor did not start: {error}"
-        if done.returncode:
-            return None, f"the editor ended with {done.returncode}: nothing is taken from it"
+        if trouble is not None:
+            return None, trouble
         with contextlib.suppress(OSError, UnicodeDecodeError), open(path, encoding="utf-8") as file:
             return file.read(), None
     return None, "the edited file cannot be read"
+
+
+def _run(path: str) -> str | None:
+    """Why the editor took nothing, in words. It raises nothing: Textual would not come back to the screen."""
+    try:
+        # The screen's own descriptors: 0 to 2 may lead elsewhere while code runs.
+        done = subprocess.run(
+            [*command(), path], stdin=sys.__stdin__, stdout=sys.__stderr__, stderr=sys.__stderr__, check=False
+        )
+    except (OSError, ValueError, IndexError) as error:
+        return f"the editor did not start: {error}"
+    return f"the editor ended with {done.returncode}: nothing is taken from it" if done.returncode else None

@@ -83,7 +83,7 @@ class ResumePage(Page):
         """The run did not begin."""
         self.starting = False
         if any(item.code == "plan_changed" for item in finished.refusals):
-            self.footer.tell(f"not run: {sentence('plan_changed')}")
+            self.footer.tell("not run: file or code changed; the plan is made again: look at it first")
         elif finished.refusals:
             first = finished.refusals[0]
             self.footer.tell(f"{first.code}: {first.subject}: {first.detail}", "failed")

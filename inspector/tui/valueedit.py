@@ -56,6 +56,19 @@ def edit_here(
     json: bool = False,
 ) -> None:
     """Ask for a value in the place of another. What is in the place of a text is one, unless it may be any `json`."""
+    _ask(app, title, told, value, done, label, json, to_json(value))
+
+
+def _ask(
+    app: App[Any],
+    title: str,
+    told: Sequence[str],
+    value: Value,
+    done: Callable[[Value], object],
+    label: str,
+    json: bool,
+    text: str,
+) -> None:
     from inspector.tui.asking import TextPage
 
     read = read_text if isinstance(value, str) and not json else read_json
@@ -70,7 +83,7 @@ def edit_here(
     def take(text: str) -> None:
         done(read(text))
 
-    app.push_screen(TextPage(title, told, label, take, text=to_json(value), check=wrong))
+    app.push_screen(TextPage(title, told, label, take, text=text, check=wrong))
 
 
 def edit_outside(app: App[Any], value: Value, done: Callable[[Value], object], *, json: bool = False) -> str | None:
@@ -89,6 +102,9 @@ def edit_outside(app: App[Any], value: Value, done: Callable[[Value], object], *
     try:
         new = read_json(text)
     except ValueError as error:
-        return str(error)
+        # What was typed is not thrown away: it is mended here, on one line.
+        told = ("What the editor left cannot be taken as it is. It is below, on one line.", str(error))
+        _ask(app, "Edit it here", told, value, done, "value:", json, " ".join(text.split("\n")).strip())
+        return None
     done(new)
     return None

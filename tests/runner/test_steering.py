@@ -1,6 +1,7 @@
 """Messages to a run that works: delivered behind the batch, reopening an answer, or refused; never lost."""
 
 import asyncio
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,26 @@ async def test_a_message_to_a_stopped_run_is_saved_with_it() -> None:
     first = await agent.prompt("go").control(control).run()
     assert first.status in ("interrupted", "suspended")
     assert (await agent.resume(first.run).run()).output == "and this"
+
+
+async def test_a_run_that_is_stopped_behind_its_last_call_tells_of_the_batch_once(tmp_path: Path) -> None:
+    control = Control()
+
+    class Stop(Hook):
+        def on_tool_result(self, event: Any) -> None:
+            control.stop()
+
+    @tool
+    def work() -> str:
+        return "worked"
+
+    agent = Agent("a", ScriptedModel([Call("work")], "done"), tools=[work], hooks=[Stop()])
+    first = await agent.prompt("go").control(control).run(trace=str(tmp_path / "a.jsonl"))
+    assert first.status == "suspended"
+    records = [json.loads(line) for line in Path(first.trace).read_text().splitlines()]
+    steps = [(record["step"]["kind"], record["step"]["status"]) for record in records if record["record"] == "step"]
+    assert steps == [("model", "done"), ("tools", "done")]
+    assert (await agent.resume(first.trace).run()).output == "done"
 
 
 async def test_from_another_thread() -> None:

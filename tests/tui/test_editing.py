@@ -3,6 +3,7 @@
 import contextlib
 import json
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,48 @@ async def test_what_holds_a_credential_is_shown_before_it_is_edited(tmp_path: Pa
         await press(pilot, "V", "e")
         await until(pilot, lambda: isinstance(app.screen, TextPage))
         await press(pilot, "escape", "V")
+
+
+@pytest.mark.parametrize("editor", ["/nowhere/editor", " ", "unfinished 'quote"])
+async def test_an_editor_that_does_not_start_leads_back_to_the_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editor: str
+) -> None:
+    path, target = two(tmp_path)
+    monkeypatch.setenv("EDITOR", editor)
+    monkeypatch.delenv("VISUAL", raising=False)
+    back: list[bool] = []
+
+    @contextlib.contextmanager
+    def suspended() -> Iterator[None]:
+        yield  # as Textual's: what is raised in it leaves the terminal as it is then
+        back.append(True)
+
+    async with opened(path, target, size=(110, 40)) as (app, pilot):
+        monkeypatch.setattr(app, "suspend", suspended)
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "E")
+        assert back == [True]
+        assert "the editor did not start" in texts(app)[-1]
+        assert page.deciding.decisions.arguments == {}
+
+
+async def test_what_an_editor_left_that_is_no_json_is_mended_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, target = two(tmp_path)
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf \'{"order": "A-9",\\n "amount": 1\\n\' > "$1"\n')
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("EDITOR", str(editor))
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with opened(path, target, size=(110, 40)) as (app, pilot):
+        monkeypatch.setattr(app, "suspend", contextlib.nullcontext)
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "E")
+        await until(pilot, lambda: isinstance(app.screen, TextPage))
+        assert any("this is no JSON" in row for row in texts(app))
+        await press(pilot, "}", "enter")
+        await planned(app, pilot)
+        assert page.deciding.decisions.arguments == {"c1": {"order": "A-9", "amount": 1}}
