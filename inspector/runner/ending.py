@@ -9,7 +9,7 @@ from inspector.errors import JournalError
 from inspector.model.records import Operation
 from inspector.model.run import RunError, RunStatus
 from inspector.model.values import Value
-from inspector.runner import hookchain
+from inspector.runner import hookchain, view
 from inspector.runner.ambiguity import ABORTED
 from inspector.runner.data import Advancing, Executing, Failed, Finished, Resolving, RunData
 from inspector.runner.effects import Done, Effect, Remembered, Wait
@@ -80,9 +80,9 @@ def interrupted(leg: Leg) -> None:
 
 async def _closed(leg: Leg, ending: Ending) -> Ending:
     settled = ending.status not in ("suspended", "interrupted")
-    # A journal that goes on tells of a batch that waits already.
-    begun = leg.batch_started is not None or (ending.status == "suspended" and not leg.durable)
-    if isinstance(leg.data.phase, Executing) and leg.run.slots and begun:
+    # A journal that goes on tells of a batch that waits already, and one that has ended has its step.
+    waits = ending.status == "suspended" and not leg.durable and not view.settled(leg.run.slots)
+    if isinstance(leg.data.phase, Executing) and leg.run.slots and (leg.batch_started is not None or waits):
         close_batch(leg)
     if settled:
         message = ending.error.message if ending.error is not None else None
