@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from inspector.errors import UsageError
-from inspector.model.values import to_json
+from inspector.model.values import clean_value, to_json
 from inspector.process import operator
 
 
@@ -36,7 +36,11 @@ def record(what: str, subject: str | None = None, **about: Any) -> None:
         "subject": subject,
         **{name: msgspec.to_builtins(value) for name, value in about.items()},
     }
-    line = to_json({name: value for name, value in entry.items() if value is not None}) + "\n"
+    known = {name: value for name, value in entry.items() if value is not None}
+    try:
+        line = to_json(known) + "\n"
+    except UnicodeEncodeError:  # a name or word that is no UTF-8
+        line = to_json(clean_value(known)) + "\n"
     place = path()
     try:
         os.makedirs(os.path.dirname(os.path.abspath(place)), mode=0o700, exist_ok=True)

@@ -42,6 +42,11 @@ def test_deeds_are_appended_for_their_owner_alone() -> None:
     assert stat.S_IMODE(os.stat(audit.path()).st_mode) == 0o600
 
 
+def test_words_that_are_no_utf_8_are_written_down_visibly() -> None:
+    audit.record("deny", "c1", reason="\udcff no")
+    assert entries()[0]["reason"] == "\\udcff no"
+
+
 def test_a_deed_that_cannot_be_written_down_is_not_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ from inspector.errors import InspectorError, RefusedError, UnreadableError, Usag
 from inspector.model.run import Definition, Record, Run, SourceInfo, within
 from inspector.model.source import RunSource
 from inspector.model.stored import Stored
-from inspector.model.values import Value, to_json
+from inspector.model.values import Value, clean_value, to_json
 from inspector.resume.apps import App
 from inspector.resume.plan import Decisions, Edit, Ended, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.drive import Control
@@ -248,7 +248,7 @@ def token(job: Job) -> str:
     parts = [source.run().id, job.step, job.app.target, job.app.digest, *stamps]
     if job.decisions.edits:
         parts.append(job.decisions.edits)
-    return hashlib.sha256(to_json(parts).encode()).hexdigest()[:32]
+    return hashlib.sha256(to_json(clean_value(parts)).encode()).hexdigest()[:32]
 
 
 def _stamps(path: str) -> list[list[object]]:

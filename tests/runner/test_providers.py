@@ -253,7 +253,7 @@ class Gives:
         asyncio.CancelledError(),
         SystemExit(3),
     ],
-    ids=repr,
+    ids=["none", "text", "surrogate", "no text", "object", "no name", "no usage", "cancelled", "exit"],
 )
 async def test_what_is_no_answer_is_an_error_of_the_model_and_the_run_can_go_on(
     way: str, answer: Any, tmp_path: Any
