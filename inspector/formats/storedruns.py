@@ -110,7 +110,8 @@ class Runs:
             count = sum(1 for _ in self._asked((), ""))
             raise UsageError(self._path, f"holds {count} runs: choose one with --run")
         newest = [clean(str(key)) for _, key in self._asked(("key",), f"ORDER BY no DESC LIMIT {NAMED}")]
-        raise UsageError(self._path, f"holds no run {run_id!r}; it holds {', '.join(newest[::-1]) or 'none'}")
+        more = "; it is damaged, and others may be lost" if self.problems() else ""
+        raise UsageError(self._path, f"holds no run {run_id!r}; it holds {', '.join(newest[::-1]) or 'none'}{more}")
 
     def _row(self, where: str, value: str | int) -> StoredRun | None:
         for number, *values in self._asked(COLUMNS, f"WHERE {where} LIMIT 1", value):

@@ -204,7 +204,10 @@ def store_path(place: str) -> str:
         return place
     if scheme != "sqlite":
         raise ValueError(f"no store is known by {scheme}://; there is sqlite:///FILE, or just the file's path")
-    return rest[1:] if rest.startswith("/") else rest
+    path = rest.removeprefix("/")
+    if not path:
+        raise ValueError("names no file: a store is sqlite:///FILE, or just the file's path")
+    return path
 
 
 def moment(ms: int) -> str:

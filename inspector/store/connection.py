@@ -1,6 +1,7 @@
 """A connection to the SQLite file of a store: opened, brought up to date, and each transaction a whole."""
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -27,6 +28,14 @@ _CODES = {
     sqlite3.SQLITE_IOERR: ("unavailable", "the store cannot be read or written"),
 }
 
+_ERRNOS = {
+    errno.EACCES: "read_only",
+    errno.EPERM: "read_only",
+    errno.EROFS: "read_only",
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "disk_full",
+}
+
 
 class Connection:
     """The file at `path`, made when it is not there. Raises StoreError."""
@@ -48,7 +57,7 @@ class Connection:
 
     def _open(self) -> None:
         self._connection = sqlite3.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            os.path.abspath(self.path), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         self._pid = os.getpid()
         self._held: held.Inode | None = held.hold(self.path)
@@ -124,7 +133,21 @@ class Connection:
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
             word, reason = _CODES.get((code or 0) & 0xFF, ("unavailable", "the store does not work"))
+            if word == "unavailable":  # SQLite does not tell why a file beside it could not be made
+                word, reason = _CODES.get(self._kept_out() or 0, (word, reason))
             raise StoreError(self.path, word, f"{reason} ({error})") from error
         except OSError as error:
-            word = "read_only" if isinstance(error, PermissionError) else "unavailable"
-            raise StoreError(self.path, word, error.strerror or str(error)) from error
+            raise StoreError(
+                self.path, _ERRNOS.get(error.errno or 0, "unavailable"), error.strerror or str(error)
+            ) from error
+
+    def _kept_out(self) -> int | None:
+        """What keeps files from being made where the store is, as SQLite's code."""
+        folder = os.path.dirname(os.path.abspath(self.path))
+        try:
+            disk = os.statvfs(folder)
+        except OSError:
+            return None
+        if disk.f_flag & os.ST_RDONLY or not os.access(folder, os.W_OK):
+            return sqlite3.SQLITE_READONLY
+        return sqlite3.SQLITE_FULL if disk.f_bavail == 0 else None

@@ -221,6 +221,19 @@ def test_a_damaged_row_is_a_problem_and_the_others_are_listed(path: str, harm: s
     assert "a damaged row" in problem.message
 
 
+def test_a_run_that_may_be_lost_is_not_said_to_be_none(path: str) -> None:
+    on = sqlite3.connect(path)
+    on.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    root, size = (
+        on.execute(query).fetchone()[0] for query in ("SELECT rootpage FROM sqlite_master", "PRAGMA page_size")
+    )
+    on.close()
+    sound = Path(path).read_bytes()
+    Path(path).write_bytes(sound[: (root - 1) * size] + b"\xff" * size + sound[root * size :])
+    with pytest.raises(UsageError, match="it is damaged, and others may be lost"):
+        open_path(path).open("k")
+
+
 def test_a_run_whose_row_is_damaged_where_the_list_does_not_look_is_not_opened(path: str) -> None:
     on = sqlite3.connect(path)
     on.execute("UPDATE runs SET metadata = x'ff' WHERE key = 'waits'")

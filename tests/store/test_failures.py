@@ -1,5 +1,6 @@
 """What goes wrong with a store: a clear error, the last durable state intact, and the run goes on afterwards."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -8,11 +9,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from inspector import Agent, Call, ExistingOwner, ScriptedModel, Started, Store, StoreError, open_store, tool
+from inspector.errors import UsageError
 from inspector.model.stored import APPLICATION
 from inspector.store import connection, schema
 from inspector.store.sqlite import SQLite
@@ -227,6 +230,49 @@ def test_an_older_store_becomes_one_of_today_with_all_that_is_in_it(path: str, m
     backend.claim("k", wanted())
     assert backend.progress(written(1, step(1))) == 2
     backend.close()
+
+
+@pytest.mark.parametrize(
+    ("flag", "available", "code"),
+    [(0, 0, "disk_full"), (os.ST_RDONLY, 9, "read_only"), (0, 9, "unavailable")],
+)
+@pytest.mark.parametrize("said", [sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN])
+def test_what_keeps_a_log_from_being_made_is_looked_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch, flag: int, available: int, code: str, said: int
+) -> None:
+    """SQLite says no more than that it cannot open or write."""
+    monkeypatch.setattr("os.statvfs", lambda path: SimpleNamespace(f_flag=flag, f_bavail=available))
+    error = sqlite3.OperationalError("unable to open database file")
+    error.sqlite_errorcode = said
+
+    def act() -> None:
+        with store.backend._on.told():  # type: ignore[attr-defined]
+            raise error
+
+    assert code_of(act) == code
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.EROFS, "read_only"), (errno.ENOSPC, "disk_full")])
+def test_a_store_that_cannot_be_made_says_why(
+    path: str, monkeypatch: pytest.MonkeyPatch, number: int, code: str
+) -> None:
+    def refuse(*given: Any, **options: Any) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("os.open", refuse)
+    assert code_of(lambda: open_store(path)) == code
+
+
+def test_a_store_is_always_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place in (":memory:", "sqlite:///:memory:"):
+        open_store(place).new_thread("th")
+        again = open_store(tmp_path / ":memory:")
+        assert again.thread("th") is not None
+        again.close()
+    for place in ("sqlite://", "sqlite:///"):
+        with pytest.raises(UsageError, match="names no file"):
+            open_store(place)
 
 
 def test_many_who_open_a_new_store_at_once_make_it_once(path: str) -> None:
