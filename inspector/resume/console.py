@@ -14,7 +14,7 @@ import msgspec
 from inspector.errors import UsageError
 from inspector.model.stored import Stored
 from inspector.model.text import one_line
-from inspector.model.values import preview, to_json
+from inspector.model.values import clean_value, preview, to_json
 from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
 from inspector.resume.apps import load
 from inspector.resume.plan import Ended, read_decisions
@@ -196,9 +196,16 @@ def printer(out: IO[str], json: bool) -> Emit:
     """Prints events, as JSON or as text."""
 
     def emit(event: dict[str, Any]) -> None:
-        _lines(out, [to_json(event) if json else _text(event)])
+        _lines(out, [_json(event) if json else _text(event)])
 
     return emit
+
+
+def _json(event: dict[str, Any]) -> str:
+    try:
+        return to_json(event)
+    except UnicodeEncodeError:  # a name that is no UTF-8
+        return to_json(clean_value(event))
 
 
 def finish(out: IO[str], ended: Ended, json: bool) -> None:

@@ -21,6 +21,7 @@ import platformdirs
 from inspector.errors import UsageError
 from inspector.process import born
 from inspector.runner.errors import ResumeRefused
+from inspector.runner.messages import sound
 from inspector.runner.recorder import now
 
 
@@ -136,7 +137,7 @@ class Claims:
     def succeeded(self, run: str, successor: str, trace: str | None) -> None:
         """Write down that a run was resumed as another one."""
         with self._locked():
-            known = [*self.successors(run), Successor(successor, trace, now())]
+            known = [*self.successors(run), Successor(successor, None if trace is None else sound(trace), now())]
             _replace(self._path(run, "resumed"), msgspec.json.encode(known), durable=True)
 
     def successors(self, run: str) -> list[Successor]:

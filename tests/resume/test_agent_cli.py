@@ -397,6 +397,16 @@ def test_a_run_that_was_killed_in_its_first_line_has_done_nothing_and_says_so(sh
     assert "not_resumable: what the run was stands at its beginning" in err
 
 
+def test_a_trace_may_have_a_name_that_is_no_utf_8(shell: Shell) -> None:
+    name, other = os.fsdecode(b"a\xff.jsonl"), os.fsdecode(b"b\xff.jsonl")
+    code, lines, _ = shell.start(trace=name)
+    assert (code, lines[-1]["trace"]) == (4, "a\\udcff.jsonl")
+    assert shell("check", name, "--app", "app.py:agent")[0] == 0
+    assert shell.resume("--approve", "c2", "--deny", "c3=\udcff", "--trace", other, trace=name)[0] == 0
+    code, _, errors = shell.resume("--approve", "c2", trace=name)
+    assert (code, "already_resumed" in errors) == (3, True)
+
+
 def test_files_of_rig(shell: Shell) -> None:
     for name, code, word in (("failed", 3, "terminal"), ("awaiting", 3, "model_in_flight"), ("done", 3, "terminal")):
         shutil.copy(RIG / f"rig_{name}.json", shell.folder / "run.json")
