@@ -2,8 +2,8 @@
 
     open_store("runs.db")          a SQLite file; without an argument the platform's own
 
-`interface` says what a backend must do; `sqlite` is the one for a single host. `fold` is what records mean,
-the same for every backend; `journal` is how the runner writes a run; `store` is what users hold.
+`interface` says what a backend must do; `sqlite` is the one for a single host. `fold` is what records mean, `rules`
+what is refused, the same for every backend; `journal` is how the runner writes a run; `store` is what users hold.
 """
 
 import os

@@ -3,7 +3,8 @@
 Each operation is one transaction: it happens as a whole or, with a StoreError of a stable code, not at all.
 A run is changed by whoever knows its `revision` (which each change raises by one) and, while it is claimed,
 the claim's token; of two who try at once, one gets `revision_conflict`, `claim_lost` or `claim_active`. The
-conformance suite in `tests/store` is the whole of what is asked: a backend passes it or is none.
+conformance suite in `tests/store` is the whole of what is asked: a backend passes it or is none. A new one is a line
+in `tests/store/backends.py`; what records mean and what is refused it takes from `fold` and `rules`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

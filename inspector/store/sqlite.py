@@ -11,13 +11,10 @@ from inspector.model.records import Attempt, JournalRecord, Operation
 from inspector.model.run import RunStatus
 from inspector.model.stored import COLUMNS, Claim, Event, OperationRow, StoredRun, from_columns, moment
 from inspector.model.values import to_json
-from inspector.store import fold
+from inspector.store import fold, rules
 from inspector.store.connection import Connection
-from inspector.store.interface import KEY_BYTES, Filter, NewRun, Wanted, Written
+from inspector.store.interface import Filter, NewRun, Wanted, Written
 from inspector.store.sqlitethreads import Threads
-
-SUSPENDED: tuple[RunStatus, ...] = ("suspended", "interrupted", "failed")
-FINAL: tuple[RunStatus, ...] = ("completed", "failed", "cancelled")
 
 _COLUMNS = ", ".join(COLUMNS)
 _OPEN = "status IN ('planned', 'started', 'ambiguous')"
@@ -34,7 +31,7 @@ class SQLite(Threads):
     # Claims
 
     def create(self, new: NewRun, records: Sequence[JournalRecord], now: int) -> bool:
-        checked_key(new.key)
+        rules.key(new.key)
         with self._on.transaction() as on:
             if not self._insert(on, new, now):
                 return False
@@ -59,7 +56,7 @@ class SQLite(Threads):
     def claim(self, key: str, wanted: Wanted) -> StoredRun:
         with self._on.transaction() as on:
             run, claims = self._found(on, key), self._value(on, "claims", key)
-            self._claimable(run, wanted)
+            rules.claimable(run, wanted)
             again = wanted.mode == "recovery" and claims > 0
             attempt = run.attempt + again
             on.execute(
@@ -86,21 +83,6 @@ class SQLite(Threads):
                 self._append(on, key, (record,), wanted.now)
             return self._found(on, key)
 
-    def _claimable(self, run: StoredRun, wanted: Wanted) -> None:
-        if run.final:
-            raise StoreError(run.key, "run_final", f"the run is {run.status}")
-        owner = run.owner(wanted.now)
-        if owner is not None and owner.token != wanted.over:
-            raise StoreError(run.key, "claim_active", f"is driven by {owner.who()}")
-        if run.revision != wanted.revision:
-            raise StoreError(run.key, "revision_conflict", f"is at revision {run.revision}, not {wanted.revision}")
-        if wanted.mode == "continue" and not run.handed:
-            raise StoreError(run.key, "claim_mode_invalid", "was not given back at a boundary: recover it")
-        if wanted.step != run.steps + 1:
-            raise StoreError(run.key, "step_conflict", f"its next step is {run.steps + 1}, not {wanted.step}")
-        if wanted.expires <= wanted.now:
-            raise StoreError(run.key, "claim_lost", "the lease would have passed already")
-
     def _recover(self, on: sqlite3.Connection, key: str, now: int) -> None:
         for found in self._operations(key, f"AND {_OPEN}"):
             if found.operation.status == "started":
@@ -108,10 +90,7 @@ class SQLite(Threads):
 
     def renew(self, key: str, token: str, now: int, expires: int) -> None:
         with self._on.transaction(durable=False) as on:
-            run = self._held(on, key, token)
-            assert run.claim is not None
-            if not run.claim.live(now) or expires <= now:
-                raise StoreError(key, "claim_lost", f"the lease passed at {moment(run.claim.expires)}")
+            rules.renewable(self._found(on, key), token, now, expires)
             on.execute("UPDATE runs SET expires = ?, renewed = ? WHERE key = ?", (expires, now, key))
 
     # Changes by the holder
@@ -122,13 +101,13 @@ class SQLite(Threads):
             return self._revised(on, change, "")
 
     def suspend(self, change: Written, status: RunStatus, reason: str | None) -> int:
-        checked_waiting(change.key, status)
+        rules.waiting(change.key, status)
         with self._on.transaction() as on:
             self._claimed(on, change)
             return self._revised(on, change, f", status = ?, reason = ?, {_UNCLAIMED}", status, reason)
 
     def commit(self, change: Written, status: RunStatus, reason: str | None) -> int:
-        checked_waiting(change.key, status)
+        rules.waiting(change.key, status)
         with self._on.transaction() as on:
             first = self._claimed(on, change).step
             if self._value(on, "steps", change.key) < first:
@@ -141,8 +120,7 @@ class SQLite(Threads):
             return self._revised(on, change, told, status, reason)
 
     def finalize(self, change: Written, status: RunStatus, reason: str | None) -> int:
-        if status not in FINAL:
-            raise StoreError(change.key, "status_invalid", f"a run does not end as {status}")
+        rules.ending(change.key, status)
         with self._on.transaction() as on:
             self._checked(on, change)
             self._append(on, change.key, change.records, change.now)
@@ -233,11 +211,11 @@ class SQLite(Threads):
         new = NewRun(
             **{name: getattr(row, name) for name in NewRun.__struct_fields__}  # a row has all that a new run has
         )
-        checked_key(new.key)
+        rules.key(new.key)
         with self._on.transaction() as on:
             if not self._insert(on, new, row.created):
                 return False
-            self._write(on, row.key, [(kind_of(line), line) for line in lines])
+            self._write(on, row.key, [(rules.kind_of(line), line) for line in lines])
             for found in operations:
                 self._put(on, row.key, found.operation, found.updated)
             on.execute(
@@ -274,20 +252,9 @@ class SQLite(Threads):
             raise StoreError(key, "run_absent", "there is no such run in the store")
         return from_columns(row)
 
-    def _held(self, on: sqlite3.Connection, key: str, token: str | None) -> StoredRun:
-        run = self._found(on, key)
-        if (run.claim.token if run.claim is not None else None) != token:
-            held = "is held by nobody" if run.claim is None else f"is held by {run.claim.who()}"
-            raise StoreError(key, "claim_lost", f"the run is {run.status}: somebody ended it" if run.final else held)
-        return run
-
     def _checked(self, on: sqlite3.Connection, change: Written, *, final: bool = False) -> StoredRun:
         run = self._found(on, change.key)
-        if run.final and not final:
-            raise StoreError(change.key, "run_final", f"the run is {run.status}: somebody ended it")
-        self._held(on, change.key, change.token)
-        if run.revision != change.revision:
-            raise StoreError(change.key, "revision_conflict", f"is at revision {run.revision}, not {change.revision}")
+        rules.current(run, change, final=final)
         return run
 
     def _claimed(self, on: sqlite3.Connection, change: Written) -> Claim:
@@ -354,25 +321,3 @@ class SQLite(Threads):
             OperationRow(operation=msgspec.json.decode(text, type=Operation), started=started, updated=updated)
             for text, started, updated in self._on.rows(query, (key, *given))
         ]
-
-
-def checked_waiting(key: str, status: RunStatus) -> None:
-    """Raises StoreError `status_invalid` for what a run cannot be that somebody gives up."""
-    if status not in SUSPENDED:
-        raise StoreError(key, "status_invalid", f"a run is not suspended as {status}")
-
-
-def checked_key(key: str) -> None:
-    """Raises StoreError `key_invalid` for what cannot be a key."""
-    if not key.strip():
-        raise StoreError("key", "key_invalid", "a run needs a key that is not blank")
-    size = len(key.encode(errors="surrogatepass"))
-    if size > KEY_BYTES:
-        raise StoreError("key", "key_invalid", f"has {size} bytes; {KEY_BYTES} are the most")
-    if any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in key):
-        raise StoreError("key", "key_invalid", "holds what is no text")
-
-
-def kind_of(line: bytes) -> str:
-    """The kind of a record, from its line."""
-    return line[11:].partition(b'"')[0].decode(errors="replace")

@@ -252,6 +252,23 @@ def test_a_lease_is_renewed_as_long_as_it_holds(store: Backend) -> None:
     refused("claim_lost", lambda: store.renew("k", "t", 250, 250), store)
 
 
+def test_whoever_lost_a_run_is_told_that_it_is_over(store: Backend) -> None:
+    created(store)
+    store.claim("k", wanted())
+    store.claim("k", wanted("u", mode="recovery", revision=1, now=200, expires=300))
+    store.finalize(written(2, end(), token="u", now=210), "completed", None)
+    for code, act in (
+        ("claim_lost", lambda: store.renew("k", "t", 190, 290)),
+        ("run_final", lambda: store.progress(written(1, step(1)))),
+        ("run_final", lambda: store.suspend(written(1), "interrupted", None)),
+        ("run_final", lambda: store.finalize(written(1, end()), "completed", None)),
+        ("claim_lost", lambda: store.deliver(written(1), "e", "d")),
+    ):
+        with pytest.raises(StoreError, match="the run is completed: somebody ended it"):
+            act()
+        refused(code, act, store)
+
+
 def test_an_unclaimed_run_has_no_lease(store: Backend) -> None:
     created(store)
     refused("claim_lost", lambda: store.renew("k", "t", 100, 200), store)
