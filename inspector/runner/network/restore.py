@@ -76,7 +76,8 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
             self._keep(run)
             return run
         except (ValueError, KeyError, IndexError, TypeError) as error:
-            raise ResumeRefused(self.path, "graph_changed", str(error)) from error
+            # The graph is that of the run, so it is not the code that does not fit.
+            raise ResumeRefused(self.path, "value_unreadable", f"is damaged: {error}") from error
 
     def _anew(self, plan: Plan, values: Values | None) -> NetworkRun:
         run = NetworkRun(plan, values)
@@ -136,6 +137,9 @@ def _read(path: str, lines: Lines, step: int | None, rerun: str | None) -> Saved
         raise ResumeRefused(path, "step_not_resumable", f"there is no checkpoint at or before step {at}")
     machine = here.checkpoint["machine"]
     changes = [msgspec.convert(_decode(line.decode()), StepRecord) for line in here.lines if line.startswith(tail.STEP)]
+    for expected, record in enumerate(changes, here.checkpoint["seq"] + 1):
+        if record.step.seq != expected:
+            raise UnreadableError(path, f"is damaged: step {record.step.seq} stands where step {expected} should be")
     return SavedNetwork(
         header=header,
         path=path,

@@ -18,14 +18,17 @@ from hypothesis import strategies as st
 
 from inspector import Network, action, actor
 from inspector.dataflow.codec import Unsavable
-from inspector.errors import UsageError
+from inspector.dataflow.firing import Committed
+from inspector.errors import UnreadableError, UsageError
 from inspector.formats import open_path
+from inspector.model.run import State
 from inspector.model.values import to_json
-from inspector.resume import open_job, resume
+from inspector.resume import check, open_job, resume
 from inspector.resume.apps import App, load
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
+from inspector.runner.network.driven import Driven
 from inspector.runner.network.result import NetworkResult
 from tests.dataflow.networks import Sum, add, double, random_network
 
@@ -154,6 +157,59 @@ def _running(built: Any) -> Network:
     net = Network(built.name)
     net.__dict__.update(built.__dict__ | {"values": net.values})
     return net
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), workers=st.integers(1, 3), data=st.data())
+def test_the_journal_shows_what_was_live_after_every_step(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, workers: int, data: st.DataObject
+) -> None:
+    """Also that of a run which goes on from the middle of another."""
+    folder, live, step = tmp_path_factory.mktemp("live"), dict[int, State](), Driven.step
+
+    def kept(driven: Driven, done: Committed, *about: Any) -> None:
+        live[done.step.seq] = driven.run.state()
+        step(driven, done, *about)
+
+    def compared(path: str) -> None:
+        run = open_path(path).open()
+        list(run.index())
+        assert len(run) == len(live)
+        for seq, then in live.items():
+            shown = run.state(seq)
+            assert shown is not None
+            assert to_json([shown.queues, shown.actors, shown.values]) == to_json(
+                [then.queues, then.actors, then.values]
+            )
+            assert {item.call_id for item in shown.pending or ()} == {item.call_id for item in then.pending or ()}
+        live.clear()
+
+    net = _running(random_network(random.Random(seed)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Driven, "step", kept)
+        clean = asyncio.run(net.run({"number": [3, 6]}, trace=str(folder / "t"), workers=workers))
+        compared(str(folder / "t"))
+        at = data.draw(st.integers(0, clean.steps))
+        again = net.resume(str(folder / "t"), step=at).workers(workers).claims(Claims(str(folder)))
+        asyncio.run(again.run(trace=str(folder / "u")))
+        compared(str(folder / "u"))
+
+
+@pytest.mark.parametrize("harm", ["missing", "twice"])
+async def test_a_journal_with_a_step_too_few_or_too_many_is_damaged(harm: str, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    FAILS.add(103)
+    await line().run({"numbers": [1, 2, 3]}, trace=str(path))
+    FAILS.clear()
+    lines = path.read_bytes().splitlines(keepends=True)[:-2]  # without the last checkpoint, and the end
+    at = [number for number, text in enumerate(lines) if text.startswith(b'{"record":"step"')][2]
+    lines[at : at + 1] = [] if harm == "missing" else [lines[at]] * 2
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(UnreadableError, match=r"is damaged: step \d stands where step \d should be"):
+        await line().resume(str(path)).run(trace=str(tmp_path / "u"))
+    assert not (tmp_path / "u").exists()
+    plan = await asyncio.to_thread(check, open_job(str(path), App(target="a:b", value=line(), digest="d")))
+    assert [refusal.code for refusal in plan.refusals] == ["value_unreadable"]
 
 
 async def test_the_inspector_sees_the_state_that_was_live(tmp_path: Path) -> None:
