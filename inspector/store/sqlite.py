@@ -217,7 +217,7 @@ class SQLite(Threads):
                 return False
             self._write(on, row.key, [(rules.kind_of(line), line) for line in lines])
             for found in operations:
-                self._put(on, row.key, found.operation, found.updated)
+                self._put(on, row.key, found.operation, found.updated, found.started)
             on.execute(
                 "UPDATE runs SET status = ?, reason = ?, attempt = ?, steps = ?, final = ?, handed = 0, claims = 1, "
                 "ended = ?, updated = ? WHERE key = ?",
@@ -303,8 +303,11 @@ class SQLite(Threads):
             (no, draft.id, draft.kind, draft.payload, draft.digest, no),
         )
 
-    def _put(self, on: sqlite3.Connection, key: str, operation: Operation, now: int) -> None:
-        started = now if operation.status == "started" else None
+    def _put(
+        self, on: sqlite3.Connection, key: str, operation: Operation, now: int, started: int | None = None
+    ) -> None:
+        if operation.status == "started" and started is None:
+            started = now
         on.execute(
             "INSERT INTO operations SELECT no, ?, (SELECT count(*) FROM operations WHERE run = no), ?, ?, ?, ? "
             "FROM runs WHERE key = ? ON CONFLICT (run, id) DO UPDATE SET status = excluded.status, "

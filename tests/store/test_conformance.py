@@ -581,6 +581,18 @@ def test_a_run_from_elsewhere_brings_its_large_values(store: Backend, again: Ope
     assert list(store.digests("k")) == []
 
 
+def test_operations_from_elsewhere_are_the_same(store: Backend) -> None:
+    created(store, "other")
+    store.claim("other", wanted())
+    begun = (operation("planned"), operation("started"), operation("planned", "tool-1.2.1"))
+    store.progress(written(1, *begun, key="other", now=120))
+    store.progress(written(2, operation("succeeded"), key="other", now=130))
+    given = list(store.operations("other"))
+    assert [(found.started, found.updated) for found in given] == [(120, 130), (None, 120)]
+    store.adopt(msgspec.structs.replace(row(store, "other"), key="k"), list(store.lines("other")), given)
+    assert list(store.operations("k")) == given
+
+
 def test_a_session_takes_a_commit_once(store: Backend, again: Open) -> None:
     assert store.add_once("s", "c1", "d1", ["a", "b"], 1)
     assert not again().add_once("s", "c1", "d1", ["a", "b"], 2)
