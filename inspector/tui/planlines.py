@@ -67,6 +67,13 @@ class Row(NamedTuple):
     code: str | None = None
     edit: str | None = None
 
+    @property
+    def subject(self) -> tuple[str, str] | None:
+        """What the row is about; None where that is nothing to decide about."""
+        call = self.need.call_id if self.need is not None else None
+        named = (("need", call), ("code", self.code), ("edit", self.edit))
+        return next(((kind, name) for kind, name in named if name is not None), None)
+
 
 def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> list[Row]:
     """All rows of a plan, for a screen of `width` cells."""

@@ -73,11 +73,25 @@ class ResumePage(Page):
             self._to_first_owed()
 
     def _to_first_owed(self) -> None:
+        at = self._first_owed()
+        if at is not None:
+            self.rows.move(at)
+
+    def _first_owed(self) -> int | None:
         owed = {need.call_id for need in self.deciding.owed()}
         rows = [at for at, row in enumerate(self._rows) if row.need is not None and row.need.call_id in owed]
         edits = [at for at, row in enumerate(self._rows) if row.edit is not None]
-        for at in (*rows, *edits)[:1]:
-            self.rows.move(at)
+        return next(iter((*rows, *edits)), None)
+
+    def _stays(self, before: list[Row], cursor: int) -> int | None:
+        """The row of what the cursor was on `before`: the next key is about that, wherever it went. Where it is gone,
+        the first thing owed; None where it stays as it is."""
+        subject = before[cursor].subject if cursor < len(before) else None
+        if subject is None:
+            return None
+        there = [at for at, row in enumerate(self._rows) if row.subject == subject]
+        offset = cursor - next(at for at, row in enumerate(before) if row.subject == subject)
+        return there[min(offset, len(there) - 1)] if there else self._first_owed()
 
     def finished(self, finished: Finished) -> None:
         """The run did not begin."""
@@ -105,10 +119,11 @@ class ResumePage(Page):
         else:
             told = plain(f" {hindrance}", "failed" if plan and plan.refusals else "waiting")
         self._tell("heading", told)
+        before, at = self._rows, self.rows.cursor
         self._rows = planlines.rows(deciding, width, sentence)
         if planned is not None and planned.owner is not None:
-            self._rows.insert(0, Row(_owner(planned)))
-        self.rows.show([row.line for row in self._rows])
+            self._rows.insert(0, Row(_owner(planned, deciding.decisions.take_over)))
+        self.rows.show([row.line for row in self._rows], self._stays(before, at))
         self.footer.at(*self.PLACES, without=self._withheld())
 
     def _withheld(self) -> frozenset[str]:
@@ -356,7 +371,9 @@ class ResumePage(Page):
         return True
 
 
-def _owner(planned: Planned) -> Line:
+def _owner(planned: Planned, reason: str | None) -> Line:
+    if reason is not None:
+        return Line((Span(f" is taken over: {reason}  ", "waiting"), Span(_told_owner(planned), "running")))
     return Line((Span(" F follows it  K takes it over  ", "key"), Span(_told_owner(planned), "running")))
 
 

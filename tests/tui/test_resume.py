@@ -273,9 +273,16 @@ async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
     async with opened(path, target) as (app, pilot):
         await press(pilot, "r")
         page = await planned(app, pilot)
+        on(page, "c2")
+        await press(pilot, "down")
+        at = page.rows.cursor
         await press(pilot, "K", *"it hangs", "enter")
         await planned(app, pilot)
         assert "owed" in texts(app)[1]
+        assert any("is taken over: it hangs" in row for row in texts(app))
+        assert page.rows.cursor < at, "the refusal above is gone"
+        assert page.need is not None
+        assert page.need.call_id == "c2", "the next key is about what it was about"
         await approve_all(app, pilot)
         page.rows.move(next(at for at, row in enumerate(page._rows) if row.code == "already_resumed"))
         await press(pilot, "c")
@@ -674,3 +681,21 @@ async def test_the_footer_offers_editing_where_the_driver_takes_edits(tmp_path: 
         await press(pilot, "tab")
         assert "resume" not in texts(app)[-1]
         assert "e edit" not in texts(app)[-1]
+
+
+async def test_the_cursor_goes_to_what_is_owed_where_what_it_was_on_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        made = page.deciding.planned
+        assert made is not None
+        assert made.plan is not None
+        refused = msgspec.structs.replace(made.plan, refusals=(Refusal(code="owned", subject="x", detail="y"),))
+        page.planned(made._replace(plan=refused))
+        page.rows.move(next(at for at, row in enumerate(page._rows) if row.code == "owned"))
+        page.planned(made)
+        assert page.need is not None
+        assert page.need.call_id == "c1"
