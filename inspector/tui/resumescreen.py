@@ -49,6 +49,7 @@ class ResumePage(Page):
         self._pressed_at = 0.0
         self._ahead = False
         self._rows: list[Row] = []
+        self.footer.at(*self.PLACES, without=self._withheld())
 
     def on_mount(self) -> None:
         super().on_mount()
