@@ -86,31 +86,40 @@ def refuse_existing(path: str) -> None:
 
 
 class TraceFile:
-    """A trace file being written. Raises UsageError when the file exists already."""
+    """A trace file being written. There is none before its first records, so that a kill leaves no empty one. Raises
+    UsageError when a file is there already, or then."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        except FileExistsError:
-            raise UsageError(path, "exists already: a run's trace is never written over") from None
-        sync_folder(os.path.dirname(os.path.abspath(path)))
+        self._fd: int | None = None
+        refuse_existing(path)
 
     def append(self, *records: JournalRecord, durable: bool = False) -> None:
         # One write: a kill leaves whole lines, but for the last.
         data = json_lines(records)
+        new = self._fd is None
+        fd = self._fd = self._created() if self._fd is None else self._fd
         try:
             while data:
-                data = data[os.write(self._fd, data) :]
+                data = data[os.write(fd, data) :]
             if durable:
-                os.fdatasync(self._fd)
+                os.fdatasync(fd)
+            if new:
+                sync_folder(os.path.dirname(os.path.abspath(self.path)))
         except OSError as error:
             raise JournalError(self.path, error.strerror or "cannot be written to") from error
 
+    def _created(self) -> int:
+        try:
+            return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            refuse_existing(self.path)
+            raise
+
     def close(self) -> None:
-        if self._fd >= 0:
+        if self._fd is not None and self._fd >= 0:
             os.close(self._fd)
-            self._fd = -1
+        self._fd = -1
 
 
 def sync_folder(path: str) -> None:

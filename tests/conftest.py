@@ -23,6 +23,11 @@ for _name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
     os.environ[_name] = tempfile.mkdtemp(prefix="runinspect-test-")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """More than there are processors: a test of the screen waits a third of its time."""
+    return (os.cpu_count() or 1) * 3 // 2
+
+
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of whoever runs the tests decides what is drawn."""

@@ -20,8 +20,17 @@ def test_records_are_whole_lines_at_any_moment(tmp_path: Path) -> None:
 
 
 def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
-    TraceFile(str(tmp_path / "run.jsonl")).close()
+    TraceFile(str(tmp_path / "run.jsonl")).append(header())
     assert os.stat(tmp_path / "run.jsonl").st_mode & 0o777 == 0o600
+
+
+def test_there_is_no_file_before_there_is_something_in_it(tmp_path: Path) -> None:
+    journal = TraceFile(str(tmp_path / "run.jsonl"))
+    assert not (tmp_path / "run.jsonl").exists()
+    (tmp_path / "run.jsonl").write_bytes(b"another's")
+    with pytest.raises(UsageError, match="exists already"):
+        journal.append(header())
+    assert (tmp_path / "run.jsonl").read_bytes() == b"another's"
 
 
 def test_a_trace_is_never_written_over(tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ class Deadly(TraceFile):
         if self.count == self.at:
             if self.torn:
                 text = "\n".join(map(to_json, records)).encode()
-                os.write(self._fd, text[: len(text) // 2])
+                fd = self._created() if self._fd is None else self._fd
+                os.write(fd, text[: len(text) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
         self.count += 1
         super().append(*records)  # a kill loses nothing that was written; only a loss of power would
