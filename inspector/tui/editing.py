@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.model.places import read_place, value_at
-from inspector.tui import valueedit
 from inspector.tui.runresume import RunResume
 
 if TYPE_CHECKING:
@@ -40,6 +38,9 @@ class RunEditing(RunResume):
 
     def edit(self, place: str | None, *, outside: bool = False) -> None:
         """Edit the value in a place of the state that is shown; then the plan is shown."""
+        from inspector.model.places import value_at
+        from inspector.tui import valueedit
+
         snapshot = self.session.state()
         state = snapshot.state if snapshot is not None else None
         if place is None or state is None:
@@ -80,6 +81,8 @@ class RunEditing(RunResume):
 
 def _call(state: State, path: str) -> str | None:
     """The call whose arguments are meant: they are decided about with the call."""
+    from inspector.model.places import read_place
+
     place = read_place(path)
     if place is None or place.part != "pending" or place.field != "arguments":
         return None
