@@ -20,6 +20,7 @@ from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Link
 from inspector.model.values import Value
 from inspector.runner.threads import Threads, no_copy
+from inspector.runner.tools import ToolError, ToolRefused
 
 if TYPE_CHECKING:
     from inspector.runner.network.watch import Watch
@@ -149,6 +150,15 @@ async def fire(
     state = {name: run.values.keep(value, f"{firing.node.name}.{name}") for name, value in after.items()}
     # Nothing comes between this and the commit: others' changes of the context are all there, or not yet.
     return Outcome(puts, state, applied(run.context, context.changes) if context is not None else {})
+
+
+def leaves_open(firing: Firing, error: BaseException) -> bool:
+    """Whether a tool that is the node itself, and raised, may have done something: neither the error nor the tool says
+    that it did not, and doing it again is not without harm."""
+    actor = firing.node.actor
+    if actor is None or actor.kind != "tool" or isinstance(error, ToolError | ToolRefused):
+        return False
+    return actor.idempotency != "supported" and getattr(actor.target, "failure", "unknown") != "definite"
 
 
 async def _tokens(

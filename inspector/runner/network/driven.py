@@ -26,7 +26,7 @@ from inspector.runner.effects import Effect
 from inspector.runner.hookchain import Stopped
 from inspector.runner.messages import words
 from inspector.runner.network import agents
-from inspector.runner.network.bodies import Outcome, OutOfTime, checked, fire, idempotency_key
+from inspector.runner.network.bodies import Outcome, OutOfTime, checked, fire, idempotency_key, leaves_open
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
@@ -267,7 +267,8 @@ class Driven:
 
     def _failed(self, firing: Firing, error: BaseException) -> None:
         self.run.release(firing)
-        self.fail(firing, _described(firing, error), ambiguous=isinstance(error, OutOfTime))
+        doubt = isinstance(error, OutOfTime) or (self.in_store and leaves_open(firing, error))
+        self.fail(firing, _described(firing, error), ambiguous=doubt)
 
     def _commit(self, firing: Firing, outcome: Outcome, started: str) -> None:
         ended = self.recorder.clock()

@@ -19,6 +19,7 @@ from inspector import (
     Started,
     Store,
     TerminalReplay,
+    ToolError,
     actor,
     emit,
     open_store,
@@ -69,6 +70,50 @@ def network(fired: list[str], broken: list[str] | None = None, limit: int = 3) -
     net.connect(review.again, drafting.topic)
     net.connect(review.good, net.output("report"))
     return net
+
+
+class Posted(Exception):
+    """The wire broke."""
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "open_"),
+    [
+        ({}, Posted("no answer"), True),
+        ({"failure": "definite"}, Posted("no answer"), False),
+        ({"idempotency": "supported"}, Posted("no answer"), False),
+        ({}, ToolError("refused there"), False),
+    ],
+    ids=["unknown", "definite", "idempotent", "told"],
+)
+async def test_a_tool_that_is_a_node_and_raised_may_have_happened(
+    store: Store, tmp_path: Path, options: Any, error: Exception, open_: bool
+) -> None:
+    """In a store; a trace of its own has the firing run again, as any other body."""
+    posted: list[str] = []
+
+    @tool(**options)
+    def post(text: str) -> str:
+        """Post it."""
+        posted.append(text)
+        if len(posted) == 1:
+            raise error
+        return f"posted {text}"
+
+    def net() -> Network:
+        made = Network("post")
+        node = made.add(post)
+        made.connect(made.input("text"), node.text)
+        made.connect(node.out, made.output("done"))
+        return made
+
+    first = await net().run({"text": ["hello"]}, store=store, key="post")
+    assert first.status == "failed"
+    second = result(await net().resume(store, "post").run())
+    assert (second.status, len(posted)) == (("suspended", 1) if open_ else ("completed", 2))
+    if open_:
+        third = result(await net().resume(store, "post").reconcile("post#1", "retry").run())
+        assert (third.status, third.outputs) == ("completed", {"done": ["posted hello"]})
 
 
 def result(outcome: Outcome[NetworkResult]) -> NetworkResult:
