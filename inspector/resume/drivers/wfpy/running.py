@@ -36,6 +36,9 @@ from inspector.runner.threads import in_thread
 DECISIONS = ".decisions.jsonl"
 """What the file beside a run's folder is called that says who decided what, behind the folder's name."""
 
+SETTLES = 2.0
+"""Seconds that a worker of a run that is over may take to come back from its last firing."""
+
 
 class Place(msgspec.Struct, frozen=True):
     """Where the new run goes: wfpy makes the folder `run_id` in `base`."""
@@ -137,7 +140,8 @@ class Watch:
 
     def __init__(self, library: Any, control: Control, emit: Emit, begun: dict[str, Any] | None = None) -> None:
         self._library, self._control, self._emit, self._begun = library, control, emit, begun
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._stepping = 0
         self.replayed = self.ran = 0
 
     def around(self, original: Callable[..., bool]) -> Callable[..., bool]:
@@ -150,12 +154,24 @@ class Watch:
             if self._control.stopping:
                 # What wfpy itself takes for being stopped: it writes a checkpoint, and no actor is to blame.
                 raise KeyboardInterrupt
-            fired = original(actor, plan, *rest, **named)
-            if fired and actor.sub_plan is None and not actor.kind.startswith("control-"):
-                self._fired(actor, plan)
+            with self._lock:
+                self._stepping += 1
+            try:
+                fired = original(actor, plan, *rest, **named)
+                if fired and actor.sub_plan is None and not actor.kind.startswith("control-"):
+                    self._fired(actor, plan)
+            finally:
+                with self._lock:
+                    self._stepping -= 1
+                    self._lock.notify_all()
             return fired
 
         return step
+
+    def settle(self) -> None:
+        """Wait for the last firings to be told: wfpy's run may be over before its workers have come back from them."""
+        with self._lock:
+            self._lock.wait_for(lambda: not self._stepping, SETTLES)
 
     def _hold(self, actor: Any, plan: Any) -> None:
         """Wait where somebody steers the run, and wants it held before this actor fires."""
@@ -196,6 +212,7 @@ def _run(job: Job, prepared: Prepared, place: Place, source: tuple[str, int | No
             found = library.runner.run(
                 job.app.value, resume_from=source[0], at_step=source[1], out_dir=place.base, run_id=place.run_id
             )
+            watch.settle()
         return Done(outputs=found)
     except BaseException as error:  # an actor may raise anything, sys.exit too
         return Done(error=error)
