@@ -56,11 +56,12 @@ async def journaled(
         telemetry = leg.setup.telemetry
         with telemetry.span("run", driving.agent.name, leg=leg) as span:  # the first checkpoint knows of it
             if not goes_on:
-                if claims is not None and driving.claimed is not None:
-                    claims.succeeded(driving.claimed.run, run_id, trace)
                 prompt = run.data.messages[0].text if run.data.messages else None
                 with leg.recorder.together():
                     leg.recorder.header(run_id, prompt, resumed_from, None)
+                    if claims is not None and driving.claimed is not None:
+                        leg.recorder.flush()  # what cannot be begun has not been resumed; from this alone none goes on
+                        claims.succeeded(driving.claimed.run, run_id, trace)
                     leg.recorder.begin()
             leg.note("run", run=run_id, trace=trace)
             ended = await _driven(leg, begin)

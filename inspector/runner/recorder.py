@@ -82,11 +82,15 @@ class Recorder:
         self._held, self._held_durable = [], False
         try:
             yield
-            held = self._held
+            self.flush()
         finally:
             self._held = None
-        if held and self.journal is not None:
-            self.journal.append(*held, durable=self._held_durable)
+
+    def flush(self) -> None:
+        """Have what was written in `together` so far in the journal."""
+        if self._held and self.journal is not None:
+            self.journal.append(*self._held, durable=self._held_durable)
+        self._held, self._held_durable = [], False
 
     def header(self, run_id: str, prompt: Value, resumed_from: RunLink | None, source: str | None) -> None:
         """The first record."""

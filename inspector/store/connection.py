@@ -5,6 +5,7 @@ import errno
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,7 +63,7 @@ class Connection:
         self._pid = os.getpid()
         self._held: held.Inode | None = held.hold(self.path)
         try:
-            self._upgrade()
+            self._upgraded()
             for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF", "cell_size_check = ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
         except BaseException:
@@ -75,11 +76,25 @@ class Connection:
             held.let_go(self._held)
             self._held = None
 
+    def _upgraded(self) -> None:
+        """Brought up to date. SQLite itself does not wait where others make the store's log, or clear it away."""
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                with self.told():
+                    return self._upgrade()
+            except StoreError as error:
+                if error.code != "locked" or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
+
     def _upgrade(self) -> None:
         connection = self._connection
         version = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        # Last, since somebody else may make the store meanwhile: whoever sees its tables sees whose they are too.
         ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
-        if not ours and (version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
+        if not ours and (version or tables):
             raise StoreError(self.path, "version_unsupported", "is a SQLite database, but no store of runs")
         if version > VERSION:
             reason = f"is a store of version {version}; this program knows {VERSION}: a newer one is needed"

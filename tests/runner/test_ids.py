@@ -112,6 +112,19 @@ async def test_a_network_that_goes_on_under_a_used_id_leaves_no_mark(tmp_path: P
     assert Claims().successors(first.run_id) == []
 
 
+@pytest.mark.parametrize("kind", ["agent", "network"])
+async def test_a_resume_that_can_have_no_file_leaves_no_mark(tmp_path: Path, kind: str) -> None:
+    path = str(tmp_path / "a")
+    first = await begin(kind, "first", trace=path)
+    asked: Any = agent().resume(path, step=1) if kind == "agent" else network().resume(path, step=0)
+    with pytest.raises(FileNotFoundError):
+        await asked.run(trace=str(tmp_path / "nosuch" / "b"))
+    assert Claims().successors(first.run_id) == []
+    asked = agent().resume(path, step=1) if kind == "agent" else network().resume(path, step=0)
+    second = await asked.run(trace=str(tmp_path / "b"))
+    assert [one.run for one in Claims().successors(first.run_id)] == [second.run_id]
+
+
 async def test_runs_without_a_file_use_no_id_up() -> None:
     for _ in range(2):
         assert (await agent().prompt("go").id("mine").run()).status == "completed"

@@ -275,15 +275,16 @@ def test_a_store_is_always_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             open_store(place)
 
 
-def test_many_who_open_a_new_store_at_once_make_it_once(path: str) -> None:
+def test_many_who_open_new_stores_at_once_make_each_once(path: str) -> None:
     ready, failed = threading.Barrier(8), list[Exception]()
 
     def open_() -> None:
-        ready.wait()
-        try:
-            SQLite(path).close()
-        except Exception as error:
-            failed.append(error)
+        for number in range(12):
+            ready.wait()
+            try:
+                SQLite(f"{path}{number}").close()
+            except Exception as error:
+                failed.append(error)
 
     threads = [threading.Thread(target=open_) for _ in range(8)]
     for thread in threads:

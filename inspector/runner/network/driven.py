@@ -6,6 +6,7 @@ import os
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import inspector
@@ -96,8 +97,6 @@ class Driven:
                 refuse_existing(trace)
                 self.claims.begin(self.run_id, trace)
                 own = TraceFile(trace)
-            if link is not None:
-                self.claims.succeeded(link.run, self.run_id, trace)
             self.recorder = NetworkRecorder(journal if own is None else own, self.run, self.origin)
             if claim is not None:
                 self.control.fence(lambda: self.claims.holds(claim))
@@ -110,7 +109,8 @@ class Driven:
                 if goes_on:
                     self.recorder.checkpoint("resumed")
                 else:
-                    self.recorder.header(self.run_id, code, inputs, link, source)
+                    mark = partial(self.claims.succeeded, link.run, self.run_id, trace) if link is not None else None
+                    self.recorder.header(self.run_id, code, inputs, link, source, mark)
                 if self.observe is not None:
                     self.observe({"event": "run", "run": self.run_id, "trace": trace})
                 taken = self.taken_from or (driven(self.taken) if self.taken is not None else None)

@@ -41,10 +41,19 @@ class NetworkRecorder:
             self.journal.append(*records, durable=durable)
 
     def header(
-        self, run_id: str, definition: Definition, inputs: Value, resumed_from: RunLink | None, source: str | None
+        self,
+        run_id: str,
+        definition: Definition,
+        inputs: Value,
+        resumed_from: RunLink | None,
+        source: str | None,
+        mark: Callable[[], None] | None,
     ) -> None:
-        """The first record, and the state before the first step."""
+        """The first record, and the state before the first step. Behind the record, from which alone no run goes on,
+        `mark` marks the run that this one resumes: what cannot be begun has not been resumed."""
         if self.journal is None:
+            if mark is not None:
+                mark()
             return
         header = Header(
             id=run_id,
@@ -57,7 +66,12 @@ class NetworkRecorder:
             input=inputs,
             source=source,
         )
-        self.journal.append(header, self._checkpoint("start"), durable=True)
+        if mark is not None:
+            self.journal.append(header)
+            mark()
+            self.journal.append(self._checkpoint("start"), durable=True)
+        else:
+            self.journal.append(header, self._checkpoint("start"), durable=True)
 
     def operation(self, firing: Firing, status: Any, error: RunError | None = None, at: str | None = None) -> str:
         """A firing's body begins, has ended, has failed, or was given up, at this time (None: now); returns when."""
