@@ -6,6 +6,7 @@ JSON. A process that is new each time sees every edit, and what the code does at
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 
@@ -37,12 +38,14 @@ class Asked(Record, frozen=True, kw_only=True):
 
 class Verdict(Record, frozen=True, kw_only=True):
     """What came of it. `code` is None where it cannot be told, `plan` where there is no run to go on with;
-    `error` is why, and `files` are the sources that were imported."""
+    `error` is why, and `files` are the sources that were imported. `died`: how the code ended its process, in
+    words; None where it did not."""
 
     code: Definition | None = None
     plan: Plan | None = None
     files: tuple[str, ...] = ()
     error: str | None = None
+    died: str | None = None
 
 
 def judge(asked: Asked) -> Verdict:
@@ -75,11 +78,23 @@ def judged(asked: Asked) -> Verdict:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST, check=False, cwd=os.getcwd()
         )
-        return msgspec.json.decode(done.stdout, type=Verdict)
     except subprocess.TimeoutExpired:
         return Verdict(error=f"{asked.target}: importing it took more than {LONGEST} s")
-    except (OSError, msgspec.DecodeError):
-        return Verdict(error=f"{asked.target}: the process that imported it ended without a word")
+    except OSError as error:
+        return Verdict(error=f"{asked.target}: no process to import it could be started: {error.strerror}")
+    try:
+        return msgspec.json.decode(done.stdout, type=Verdict)
+    except msgspec.DecodeError:
+        died = f"importing it ends the process without a word ({_how(done.returncode)})"
+        return Verdict(error=f"{asked.target}: {died}", died=died)
+
+
+def _how(code: int) -> str:
+    """How a process ended, in words."""
+    try:
+        return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
 
 
 def against(source: RunSource, step: int, code: Definition, plan: Plan | None) -> tuple[Diff, tuple[Weighed, ...]]:

@@ -31,6 +31,9 @@ class Code:
         self._closed = False
         self._again: float | None = None
         self._thread: threading.Thread | None = None
+        self._tried: object = None
+        """What the files were when a process was last begun that imported them, and that has ended."""
+        self._fatal: str | None = None
         self.target: str | None = None
 
     def name(self, target: str) -> None:
@@ -47,13 +50,24 @@ class Code:
         with self._turn:
             if step not in self._wanted:
                 self._wanted.append(step)
-            self._turn.notify()
+            self._turn.notify_all()
+
+    def fatal(self) -> str | None:
+        """Why the code, as its files are now, cannot be imported into this process without an end of that; None
+        where it can. Waits until another process has tried."""
+        with self._turn:
+            while self._tried is None or self._tried != self._look():
+                if self._closed:
+                    return "the screen was left"
+                self._turn.notify_all()  # the thread looks at the files whenever it wakes
+                self._turn.wait(PERIOD)
+            return self._fatal
 
     def close(self) -> None:
         """End the thread when it comes to it."""
         with self._turn:
             self._closed = True
-            self._turn.notify()
+            self._turn.notify_all()
 
     def _loop(self) -> None:
         while not self._closed:
@@ -77,6 +91,9 @@ class Code:
         if verdict.files and verdict.files != self._files:
             self._files = verdict.files
             self._stamps = self._look()
+        with self._turn:
+            self._tried, self._fatal = self._stamps, verdict.died
+            self._turn.notify_all()
         if step is None:
             refusals = verdict.plan.refusals if verdict.plan is not None else ()
             owned = any(refusal.code == "owned" for refusal in refusals)

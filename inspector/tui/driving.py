@@ -13,16 +13,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from inspector.errors import InspectorError
+from inspector.errors import InspectorError, UsageError
 from inspector.model.run import Pending
 from inspector.model.source import RunSource
 from inspector.model.stored import Stored
+from inspector.model.text import one_line
 from inspector.resume import Job, Plan, Refused, check, open_job, resume
 from inspector.resume.apps import App, load
 from inspector.resume.plan import Decisions, Ended, Refusal
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.claims import Claims, Successor
 from inspector.tui.capture import Output, capturing
+from inspector.tui.guard import guard
 
 
 class Planned(NamedTuple):
@@ -68,7 +70,7 @@ Told = Planned | Happened | Said | Printed | Finished
 
 class Resumption:
     """A resume of a run with the code `target`: after `step`, or before the last step of the node `rerun`; with
-    neither, after its last step."""
+    neither, after its last step. `fatal` says why the code cannot be imported here; it may take its time."""
 
     def __init__(
         self,
@@ -81,8 +83,9 @@ class Resumption:
         format: str | None,
         target: str,
         breaks: Sequence[str] = (),
+        fatal: Callable[[], str | None] = lambda: None,
     ) -> None:
-        self._post = post
+        self._post, self._fatal = post, fatal
         self.path, self.target = path, target
         self._options: dict[str, Any] = {"run": run, "step": step, "rerun": rerun, "format": format}
         self.output = Output()
@@ -119,6 +122,10 @@ class Resumption:
 
     def _job(self, decisions: Decisions) -> Job:
         if self._app is None or _look(self._app.files) != self._stamps:
+            why = self._fatal()
+            if why is not None:
+                raise UsageError(self.target, why)
+            guard(_last_words(self.target, None))
             self._app = load(self.target)
             self._stamps = _look(self._app.files)
         job = open_job(self.path, self._app, **self._options)
@@ -154,8 +161,7 @@ class Resumption:
             with capturing(self.output):
                 job = self._job(decisions)
                 try:
-                    emit = self.steering.heard(lambda event: self._post(Happened(event)))
-                    done = Finished(resume(job, emit, expected=expected))
+                    done = Finished(resume(job, self.steering.heard(self._happened), expected=expected))
                 finally:
                     job.source.close()
         except Refused as error:
@@ -169,6 +175,11 @@ class Resumption:
             done = Finished(error=_told(error))
         self.driven = False
         self._post(done)
+
+    def _happened(self, event: dict[str, Any]) -> None:
+        if event.get("event") == "run":
+            guard(_last_words(self.target, event.get("trace") or self.path))
+        self._post(Happened(event))
 
     def _hear(self, item: object) -> None:
         text = getattr(item, "text", None)
@@ -197,6 +208,12 @@ def wrong_break(text: str) -> str | None:
 
 def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _last_words(target: str, journal: str | None) -> str:
+    """What is to be said if the code ends this process."""
+    told = f"runinspect: {target}: this process ended without a word, with that code in it"
+    return one_line(told if journal is None else f"{told}; the run as far as it came: runinspect {journal}")
 
 
 def _look(files: Sequence[str]) -> object:

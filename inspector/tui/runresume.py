@@ -127,6 +127,7 @@ class RunResume(RunActions):
             format=self.desk.format,
             target=self.code.target or "",
             breaks=self.means.breaks,
+            fatal=self.code.fatal,
         )
         at = self.session.last if step is None else step
         self.app.push_screen(ResumePage(self, resumption, self.decided_at(at) if rerun is None else None))

@@ -87,12 +87,14 @@ def run_app(
     try:
         from inspector.tui.app import Inspector
         from inspector.tui.capture import own_terminal
+        from inspector.tui.guard import guarding
     except BaseException:  # Ctrl-C too: a private copy of the file may be there already
         opening.loader.close()
         raise
     app = Inspector(path, opening, follow=follow, ascii=ascii or not unicode_locale(), means=means)
     with own_terminal():
-        app.run(mouse=mouse)
+        with guarding():
+            app.run(mouse=mouse)
         if any(resumption.driven for resumption in app.resumptions):
             # Threads of a run that was given up would keep the process: what they do is lost either way.
             os._exit(app.return_code or 1)

@@ -150,6 +150,57 @@ def test_who_leaves_while_a_tool_is_stuck_gets_the_terminal_back(tmp_path: Path,
         assert terminal.restored()
 
 
+def test_code_that_ends_its_process_when_it_is_imported_is_not_imported_here(
+    tmp_path: Path, folders: dict[str, str]
+) -> None:
+    path, target = two(tmp_path)
+    file = Path(target.rpartition(":")[0])
+    whole = file.read_text()
+    file.write_text(f"import os; os._exit(7)\n{whole}")
+    how = "ends the process without a word (exit code 7)"
+    with Terminal("open", path, "--app", target, size=(200, 30), **folders) as terminal:
+        terminal.until(how, seconds=40)
+        for key in "rd":
+            terminal.clear()
+            terminal.type(key)
+            terminal.until(how, seconds=40)
+            terminal.quiet()
+            terminal.type("q")
+            terminal.until("? all keys")
+            terminal.quiet()
+        file.write_text(whole)
+        terminal.clear()
+        terminal.type("r")
+        terminal.until("2 decisions owed", seconds=40)
+        terminal.quiet()
+        assert terminal.leave("qq") == 0
+        assert terminal.restored()
+
+
+def test_a_tool_that_ends_the_process_leaves_the_terminal_as_it_was_and_says_where_the_run_is(
+    tmp_path: Path, folders: dict[str, str]
+) -> None:
+    path, target = two(tmp_path)
+    file = Path(target.rpartition(":")[0])
+    file.write_text(file.read_text().replace('print("paying", order)', "os._exit(9)"))
+    with Terminal("open", path, "--app", target, size=SIZE, **folders) as terminal:
+        terminal.until("? all keys")
+        terminal.type("r")
+        terminal.until("2 decisions owed", seconds=40)
+        terminal.quiet()
+        terminal.type("ja")
+        terminal.quiet()
+        terminal.type("jja")
+        terminal.until("runs pay", seconds=40)
+        terminal.quiet()
+        terminal.clear()
+        assert terminal.leave("r") == 9
+        terminal.until("ended without a word")
+        terminal.until(terminal.restored)
+    (trace,) = (tmp_path / "data/runinspect/traces").iterdir()
+    assert f"the run as far as it came: runinspect {trace}" in terminal.text.replace("\r\n", "")
+
+
 def test_over_a_slow_link_with_slow_code_a_word_says_what_is_waited_for(
     tmp_path: Path, folders: dict[str, str]
 ) -> None:
