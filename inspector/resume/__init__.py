@@ -175,7 +175,19 @@ def check(job: Job) -> Plan:
     except UnreadableError as error:
         refusal = Refusal(code="value_unreadable", subject=error.place, detail=error.reason)
         plan = Plan(resumable=False, driver=driver.name, step=job.step, refusals=(refusal,))
+    if any(refusal.code == "owned" for refusal in plan.refusals):
+        plan = _driven(plan)
     return msgspec.structs.replace(plan, plan=token(job), resumable=plan.resumable and not plan.refusals)
+
+
+def _driven(plan: Plan) -> Plan:
+    """The plan of a run that somebody drives: what is under way there is theirs, so nothing of it may have happened
+    without a word, is owed here, or would run."""
+    refusals = (refusal for refusal in plan.refusals if refusal.code != "model_in_flight")
+    warnings = (warning for warning in plan.warnings if warning.code not in ("runs_again", "in_flight"))
+    return msgspec.structs.replace(
+        plan, needs=(), runs=(), runs_again=(), refusals=tuple(refusals), warnings=tuple(warnings)
+    )
 
 
 def resume(job: Job, emit: Emit, *, expected: str | None = None) -> Ended:

@@ -17,7 +17,7 @@ from inspector.model.text import one_line
 from inspector.model.values import clean_value, preview, to_json
 from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
 from inspector.resume.apps import load
-from inspector.resume.plan import Ended, read_decisions
+from inspector.resume.plan import ACCEPT, Ended, read_decisions
 from inspector.resume.sentences import sentence
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.drive import Control
@@ -91,7 +91,7 @@ def resume_command(
             raise
         except Refused as error:
             for refusal in error.refusals:
-                accept = f" (to go on all the same: --accept {refusal.code})" if hasattr(refusal, "accept") else ""
+                accept = ACCEPT.format(refusal.code) if hasattr(refusal, "accept") else ""
                 _complain(refusal.subject, refusal.code, refusal.detail + accept)
             if json and isinstance(job.source, Stored):
                 printer(out, json)(_refused(error))

@@ -3,6 +3,7 @@
 `Plan` is the document of `runinspect check --json`; `Decisions` is what the operator said about it.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
@@ -18,6 +19,12 @@ Reconciling = Literal["retry", "result", "failure", "abort", "leave"]
 
 MUST_ACCEPT = frozenset({"runs_again", "side_effects", "already_resumed", "tool_changed"})
 """Warnings that somebody must accept before anything runs."""
+
+
+ACCEPT = " (to go on all the same: --accept {})"
+TAKE_OVER = " (to take it over: --take-over REASON)"
+"""What a refusal says at its end that the command line can do about it."""
+_SWITCH = re.compile(r" \(to [^()]*: --[^()]*\)$")
 
 
 class Planned(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,6 +52,16 @@ class Refusal(Record, frozen=True, kw_only=True):
     code: str
     subject: str
     detail: str
+
+    @property
+    def reason(self) -> str:
+        """The detail without what the command line can do about it: a screen has keys for that."""
+        return _SWITCH.sub("", self.detail)
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether it can be accepted."""
+        return self.detail.endswith(ACCEPT.format(self.code))
 
 
 class Warned(Record, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from inspector.tui.panes.cells import brief, counted
 
 if TYPE_CHECKING:
     from inspector.diff import Weighed
-    from inspector.resume import Plan
+    from inspector.resume import Plan, Refusal
     from inspector.tui.reports import Compared
 
 SECTIONS = ("Tools", "Graph", "Hooks", "Settings", "State")
@@ -62,14 +62,12 @@ def _verdict(plan: Plan | None) -> list[Line]:
         head = plain(f"A resume after step {plan.step} would be refused", "failed")
     else:
         head = plain(f"A resume after step {plan.step} is possible", "done")
-    told = [
-        Line(
-            (Span(" x ", "failed"), Span(f"{item.code}  ", "failed"), Span(f"{item.subject}: {item.detail}")),
-            Opens(item.code, f"{item.subject}: {item.detail}"),
-        )
-        for item in plan.refusals
-    ]
-    return [head, *told, plain("")]
+    return [head, *(_refused(item) for item in plan.refusals), plain("")]
+
+
+def _refused(item: Refusal) -> Line:
+    told = f"{item.subject}: {item.reason}"
+    return Line((Span(" x ", "failed"), Span(f"{item.code}  ", "failed"), Span(told)), Opens(item.code, told))
 
 
 def _item(item: Weighed, compared: Compared) -> list[Line]:

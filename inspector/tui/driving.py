@@ -9,6 +9,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from inspector.errors import InspectorError, UsageError
 from inspector.model.run import Pending
 from inspector.model.source import RunSource
-from inspector.model.stored import Stored
+from inspector.model.stored import Stored, moment
 from inspector.model.text import one_line
 from inspector.resume import Job, Plan, Refused, check, open_job, resume
 from inspector.resume.apps import App, load
@@ -25,6 +26,7 @@ from inspector.resume.steering import Steering, read_break
 from inspector.runner.claims import Claims, Successor
 from inspector.tui.capture import Output, capturing
 from inspector.tui.guard import guard
+from inspector.tui.times import age
 
 
 class Planned(NamedTuple):
@@ -191,10 +193,19 @@ def _owner(source: RunSource, claims: Claims) -> str | None:
     """Who drives a run: in its store, or by the claims of this host."""
     if isinstance(source, Stored):
         claim = source.stored.claim
-        return claim.who() if claim is not None and source.lives() and not source.stored.final else None
+        if claim is None or not source.lives() or source.stored.final:
+            return None
+        return f"{claim.who()}{_for(moment(claim.taken))}"
     run = source.run().id
     holder = claims.holder(run) if run is not None else None
-    return None if holder is None else f"process {holder.pid} on {holder.host} since {holder.since}"
+    if holder is None:
+        return None
+    return f"process {holder.pid} on {holder.host} since {holder.since}{_for(holder.since)}"
+
+
+def _for(since: str) -> str:
+    passed = age(since, datetime.now(UTC))
+    return f" ({passed})" if passed else ""
 
 
 def wrong_break(text: str) -> str | None:

@@ -20,8 +20,6 @@ NAMED = 200
 """Pieces of work of one kind that are listed."""
 FIRST = 3
 """Names that the line of the run key tells."""
-SWITCH = " (to go on all the same: --accept"
-"""What a refusal says that can be accepted, on the command line."""
 QUESTIONS = {"approve": "may it run?", "answer": "wants an answer", "reconcile": "what became of it?"}
 OPTIONS = {
     "approve": (
@@ -105,13 +103,12 @@ def _heading(text: str, note: str = "") -> Row:
 def _refused(refusal: Refusal, deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> Iterator[Row]:
     code = refusal.code
     head = (Span(" x refused  ", "failed"), Span(f"{code}  ", "failed"), Span(refusal.subject))
-    yield Row(Line(head, Opens(code, f"{refusal.subject}: {refusal.detail}")), code=code)
-    detail, switch, _ = refusal.detail.partition(SWITCH)
-    for line in _words(detail, width):
+    yield Row(Line(head, Opens(code, f"{refusal.subject}: {refusal.reason}")), code=code)
+    for line in _words(refusal.reason, width):
         yield Row(line, code=code)
     for line in _words(sentence(code) or "", width, "problem"):
         yield Row(line, code=code)
-    if switch:
+    if refusal.acceptable:
         yield Row(Line((Span("     c ", "key"), Span("accepts it: the run goes on all the same", "dim"))), code=code)
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 PAUSE = 1.0
 """Seconds without a key after which what was typed ahead of a plan has ended."""
+OWNER = ("owner-follow", "owner-take")
+"""The ids of the keys that are about whoever drives the run."""
 UNDROPPED = ("ctrl+c", "ctrl+q", "ctrl+z", "escape")
 """Keys that lead out, whatever was typed ahead."""
 
@@ -101,7 +103,7 @@ class ResumePage(Page):
             self.footer.tell("not run: file or code changed; the plan is made again: look at it first")
         elif finished.refusals:
             first = finished.refusals[0]
-            self.footer.tell(f"{first.code}: {first.subject}: {first.detail}", "failed")
+            self.footer.tell(f"{first.code}: {first.subject}: {first.reason}", "failed")
         elif finished.error is not None:
             self.footer.tell(finished.error, "failed")
         else:
@@ -123,19 +125,20 @@ class ResumePage(Page):
         before, at = self._rows, self.rows.cursor
         self._rows = planlines.rows(deciding, width, sentence)
         if planned is not None and planned.owner is not None:
-            self._rows.insert(0, Row(_owner(planned, deciding.decisions.take_over)))
+            self._rows[:0] = _owner(planned, deciding.decisions.take_over)
         self.rows.show([row.line for row in self._rows], self._stays(before, at))
         self.footer.at(*self.PLACES, without=self._withheld())
 
     def _withheld(self) -> frozenset[str]:
         """The ids of the keys that can do nothing about this plan."""
-        plan, every = self.deciding.plan, frozenset({"run", *DECISIONS, "accept"})
+        plan, every = self.deciding.plan, frozenset({"run", *DECISIONS, "accept", *OWNER})
         if plan is None:
             return every
         usable = {how for need in self.deciding.needs() for how, _ in OPTIONS[need.question]}
         usable |= {"edit", "deny"} if self.deciding.decisions.edits else set()
         usable |= {"accept"} if any(row.code and self._acceptable(row.code) for row in self._rows) else set()
         usable |= set() if plan.refusals else {"run"}
+        usable |= set(OWNER) if self.deciding.planned and self.deciding.planned.owner else set()
         return every - usable
 
     def _tell(self, bar: str, line: Line) -> None:
@@ -317,7 +320,7 @@ class ResumePage(Page):
         if plan is None:
             return False
         wanted = any(item.code == code and item.accept for item in plan.warnings)
-        switch = any(item.code == code and planlines.SWITCH in item.detail for item in plan.refusals)
+        switch = any(item.code == code and item.acceptable for item in plan.refusals)
         return wanted or switch or code in self.deciding.decisions.accept
 
     def action_accept(self) -> None:
@@ -372,10 +375,17 @@ class ResumePage(Page):
         return True
 
 
-def _owner(planned: Planned, reason: str | None) -> Line:
+def _owner(planned: Planned, reason: str | None) -> list[Row]:
+    """Who drives the run, what of it is under way there, and what can be done about that."""
+    told = [Row(Line((Span(f" {_told_owner(planned)}", "running"),)))]
+    for item in planned.pending:
+        if item.status == "in_flight":
+            since = f", since {item.since}" if item.since else ""
+            told.append(Row(plain(f"     under way there: {item.name} {item.call_id or ''}{since}", "running")))
     if reason is not None:
-        return Line((Span(f" is taken over: {reason}  ", "waiting"), Span(_told_owner(planned), "running")))
-    return Line((Span(" F follows it  K takes it over  ", "key"), Span(_told_owner(planned), "running")))
+        return [*told, Row(plain(f"     is taken over: {reason}", "waiting"))]
+    keys = (Span("     F ", "key"), Span("follows it   "), Span("K ", "key"), Span("takes it over, with a reason"))
+    return [*told, Row(Line(keys))]
 
 
 def _told_owner(planned: Planned) -> str:

@@ -313,6 +313,10 @@ def test_killed_in_a_call(shell: Shell) -> None:
     assert str(process.pid) in errors
     _, (shown,), _ = shell("show", "a.jsonl", "--json")
     assert [item["status"] for item in shown["state"]["pending"]] == ["in_flight"]
+    code, (plan,), _ = shell("check", "a.jsonl", "--app", "app.py:agent", "--json")
+    assert (code, [refusal["code"] for refusal in plan["refusals"]]) == (3, ["owned"])
+    assert plan["refusals"][0]["detail"].endswith("(to take it over: --take-over REASON)")
+    assert (plan["needs"], plan["runs"], plan["runs_again"]) == ([], [], []), "the call is its owner's"
     process.send_signal(signal.SIGKILL)
     process.wait()
     _, (shown,), _ = shell("show", "a.jsonl", "--json")

@@ -244,7 +244,10 @@ async def test_a_live_owner_is_named_and_the_second_inspector_follows(
         page = await planned(app, pilot)
         assert "refused: owned" in texts(app)[1]
         rows = "\n".join(row_texts(page.rows))
-        assert "driven by process" in rows
+        assert re.search(r"driven by process \d+ on \S+ since \S+ \([0-9.]+(ms|s)\)", rows)
+        assert "K takes it over" in rows
+        assert "--take-over" not in rows
+        assert not page.deciding.needs(), "nothing is owed while it is driven"
         assert SENTENCES["owned"].split(".")[0] in rows.replace("\n      ", " ")
         await press(pilot, "F")
         await until(pilot, lambda: app.desk and app.desk.parent and app.desk.run)
@@ -273,16 +276,11 @@ async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
     async with opened(path, target) as (app, pilot):
         await press(pilot, "r")
         page = await planned(app, pilot)
-        on(page, "c2")
-        await press(pilot, "down")
-        at = page.rows.cursor
+        assert not page.deciding.needs()
         await press(pilot, "K", *"it hangs", "enter")
         await planned(app, pilot)
         assert "owed" in texts(app)[1]
         assert any("is taken over: it hangs" in row for row in texts(app))
-        assert page.rows.cursor < at, "the refusal above is gone"
-        assert page.need is not None
-        assert page.need.call_id == "c2", "the next key is about what it was about"
         await approve_all(app, pilot)
         page.rows.move(next(at for at, row in enumerate(page._rows) if row.code == "already_resumed"))
         await press(pilot, "c")
@@ -699,3 +697,22 @@ async def test_the_cursor_goes_to_what_is_owed_where_what_it_was_on_is_gone(
         page.planned(made)
         assert page.need is not None
         assert page.need.call_id == "c1"
+
+
+async def test_the_cursor_stays_on_what_it_was_on_when_what_is_above_goes(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        made = page.deciding.planned
+        assert made is not None
+        assert made.plan is not None
+        refused = msgspec.structs.replace(made.plan, refusals=(Refusal(code="tool_missing", subject="x", detail="y"),))
+        page.planned(made._replace(plan=refused))
+        on(page, "c2")
+        await press(pilot, "down")
+        at = page.rows.cursor
+        page.planned(made)
+        assert page.rows.cursor < at, "the refusal above is gone"
+        assert page.need is not None
+        assert page.need.call_id == "c2", "the next key is about what it was about"

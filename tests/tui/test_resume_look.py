@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from inspector import resume as resuming
+from inspector.model.run import Pending
 from inspector.resume import Driver, Edit, Ended, Need, Plan, Planned, Refusal, warn
 from inspector.resume.steering import Steering
 from inspector.tui.app import Inspector
@@ -173,6 +174,34 @@ def test_help(looks: Compare) -> None:
 def test_refused(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     plan(monkeypatch, REFUSED)
     assert looks(size=size)
+
+
+@SIZES
+def test_driven_by_somebody_else(snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    who = "process 4711 on till since 2026-03-01T09:26:55Z"
+    detail = f"is driven by {who} (to take it over: --take-over REASON)"
+    plan(
+        monkeypatch,
+        Plan(
+            resumable=False,
+            driver="fake",
+            step=4,
+            refusals=(Refusal(code="owned", subject="refund-suspended", detail=detail),),
+            replays=(Planned(name="model", kind="model", step=1),),
+        ),
+    )
+    app = Inspector(RUN, now=lambda: fakes.NOW, means=Means(app=AGENT))
+    call = Pending(kind="tool", name="refund", call_id="c3", status="in_flight", since="2026-03-01T09:29:58Z")
+
+    async def before(pilot: Pilot[object]) -> None:
+        await settle(pilot)
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert page.deciding.planned is not None
+        page.planned(page.deciding.planned._replace(owner=f"{who} (3m05s)", pending=(call,)))
+        await settle(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
 
 
 @SIZES

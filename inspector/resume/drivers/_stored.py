@@ -47,7 +47,7 @@ def journal(job: Job, source: Stored) -> bytes:
     return whole(f"{job.path}: {source.stored.key}", source.journal(), source.stored)
 
 
-OWNED = "is driven by {}, last heard of at {}; when that is known to be gone, take it over: --take-over REASON"
+OWNED = "is driven by {}, last heard of at {}"
 
 
 def owner(source: Stored) -> Claim | None:

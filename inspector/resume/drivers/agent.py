@@ -17,7 +17,7 @@ from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
-from inspector.resume.plan import Edit, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import ACCEPT, TAKE_OVER, Edit, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.resume.steering import Steering
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
@@ -147,7 +147,8 @@ def _planned(work: Work) -> Planned:
 
 
 def _refusal(finding: Finding) -> Refusal:
-    switch = f" (to go on all the same: --accept {finding.code})" if finding.code in ACCEPTABLE else ""
+    switch = ACCEPT.format(finding.code) if finding.code in ACCEPTABLE else ""
+    switch = TAKE_OVER if finding.code == "owned" else switch
     return Refusal(code=finding.code, subject=finding.subject, detail=finding.detail + switch)
 
 

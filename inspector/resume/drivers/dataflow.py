@@ -19,7 +19,7 @@ from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
-from inspector.resume.plan import Decisions, Edit, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import TAKE_OVER, Decisions, Edit, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, driven
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, edits, restore
@@ -83,7 +83,7 @@ def plan(job: Job) -> Plan:
     held: tuple[Refusal, ...] = ()
     taken: tuple[Warned, ...] = ()
     if owner is not None and job.decisions.take_over is None and not _taken_over(job):
-        held = (Refusal(code="owned", subject=saved.header.id, detail=owner),)
+        held = (Refusal(code="owned", subject=saved.header.id, detail=owner + TAKE_OVER),)
     elif owner is not None:
         taken = (warn("owned", saved.header.id, owner),)
     findings = [(agent.name, finding) for agent in waits for finding in agent.found.findings]
