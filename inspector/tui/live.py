@@ -91,13 +91,8 @@ class Live:
             told = Span(" pausing at the next boundary  ", "waiting")
         else:
             told = Span(" running  ", "running")
-        if steering.stopping:
-            keys = "Ctrl-C once more does not wait"
-        elif self.held or steering.paused:
-            keys = "space goes on  s one step  Ctrl-C stops"
-        else:
-            keys = "space pauses  Ctrl-C stops"
-        tail = masked(self._said.replace("\n", " "))[-60:] or self._at
+        keys = "Ctrl-C once more does not wait" if steering.stopping else "Ctrl-C stops"
+        tail = "" if self.held else masked(self._said.replace("\n", " "))[-60:] or self._at
         parts = [told, Span(f"{count}  "), Span(f"{keys}  ", "dim"), Span(tail, "accent")]
         return Line(tuple(parts))
 

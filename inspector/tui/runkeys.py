@@ -59,7 +59,11 @@ class RunKeys(RunLayout):
 
     def _show_keys(self) -> None:
         places: tuple[Where, ...] = ("run", "app") if self.timeline.has_focus else ("rows", "state", "run", "app")
-        self.footer.at(*places, without=self._withheld)
+        self.footer.at(*self.first_places(), *places, without=self._withheld)
+
+    def first_places(self) -> tuple[Where, ...]:
+        """Places whose keys the footer shows before those of the run."""
+        return ()
 
     def withheld(self) -> Set[str]:
         """The ids of the keys that can do nothing for this run."""

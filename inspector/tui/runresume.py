@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from inspector.tui.bars import Bar
-from inspector.tui.keys import bindings
+from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line
 from inspector.tui.live import Live
 from inspector.tui.runactions import RunActions
@@ -83,13 +83,16 @@ class RunResume(RunActions):
             return "nothing here resumes such a run; `runinspect formats` lists what can be"
         return None
 
+    def first_places(self) -> tuple[Where, ...]:
+        return ("live",) if self.driven is not None else ()
+
     def withheld(self) -> Set[str]:
         if self.hindrance() is None:
             editable = self.timeline.has_focus or self.session.uneditable() is None
             return frozenset() if editable else frozenset({"edit-value"})
         # The run that was begun from this screen is shown by the key.
         shows = self.driven is not None and self.shows is None
-        return frozenset({"edit-value"} if shows else {"resume", "edit-value"})
+        return frozenset({"edit-value", "detach"} if shows else {"resume", "edit-value"})
 
     def decided_at(self, step: int) -> Deciding:
         """What was edited at a step, and decided with it; nothing yet where that was at another."""
@@ -228,6 +231,10 @@ class RunResume(RunActions):
         from inspector.tui.asking import TextPage
         from inspector.tui.driving import wrong_break
 
+        why = None if self.driven is not None else self.hindrance()
+        if why is not None:
+            self.tell(why)
+            return
         breaks = self.means.breaks
         told = [
             "Before a tool, a node or a model call of a name (* stands for anything), or behind a step of which "

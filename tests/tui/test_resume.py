@@ -325,12 +325,14 @@ async def test_a_run_in_a_store_goes_on_where_it_is(tmp_path: Path) -> None:
         assert run_screen(app).session.last == 6
 
 
-async def test_read_only_resumes_nothing(tmp_path: Path) -> None:
-    path, target = two(tmp_path)
-    async with opened(path, target, read_only=True) as (app, pilot):
-        await press(pilot, "r")
-        assert not isinstance(app.screen, ResumePage)
-        assert "read-only" in texts(app)[-1]
+@pytest.mark.parametrize("key", ["r", "R", "B", "e"])
+async def test_read_only_asks_for_nothing_that_it_would_not_do(key: str) -> None:
+    async with opened(SUSPENDED, AGENT, read_only=True) as (app, pilot):
+        if key == "e":
+            await press(pilot, "tab", "end")
+        await press(pilot, key)
+        assert app.screen is run_screen(app)
+        assert "read-only: nothing is resumed" in texts(app)[-1]
 
 
 async def test_a_run_that_no_driver_resumes_says_so_and_asks_for_no_code() -> None:

@@ -18,7 +18,6 @@ from inspector.tui.driving import Finished, Happened, Said
 from inspector.tui.live import Live
 from inspector.tui.means import Means
 from inspector.tui.outputpage import OutputPage
-from inspector.tui.runresume import LiveBar
 from tests.tui import fakes
 from tests.tui.resuming import plan_page, planned
 from tests.tui.screens import NARROW, app_for, press, run_screen, settle
@@ -250,7 +249,7 @@ def test_live(state: str, snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
     async def before(pilot: Pilot[object]) -> None:
         await settle(pilot)
         run_screen(app).shows = live(state)
-        run_screen(app).query_one(LiveBar).update()
+        run_screen(app).update_live()
         await settle(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=before)
