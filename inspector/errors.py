@@ -4,8 +4,10 @@
     ├── UnreadableError      a path, file or run that cannot be opened at all (exit 2)
     ├── UsageError           a request that makes no sense here: no such step, no such run (exit 2)
     ├── RefusedError         a resume that is refused, with its code (exit 3)
-    └── JournalError         a journal that cannot be written: the run stopped where its journal ends (exit 2)
-        └── StoreError       what a store of durable runs did not do, with its code (exit 2, 5 for `claim_active`)
+    └── JournalError         a journal that cannot be written: the run stopped where its journal ends (exit 2; 1 once
+        │                    the run had begun)
+        └── StoreError       what a store of durable runs did not do, with its code (the same; 5 where somebody else
+                             drives the run)
 
 A message says what, where and what to do; `str(error)` is `PLACE: REASON` in one line, and
 nothing in it can act on a terminal.
@@ -47,6 +49,14 @@ class RefusedError(InspectorError):
 class JournalError(InspectorError):
     """A record that could not be written. Nothing happens behind it: what is in the journal is the run."""
 
+    code = "journal"
+
+    def cut_short(self) -> None:
+        """It came to a run that had begun, and may have done something: that has failed, with another exit code than a
+        run that could not begin."""
+        if self.exit_code == InspectorError.exit_code:
+            self.exit_code = 1
+
 
 class StoreError(JournalError):
     """What a store of durable runs did not do. Nothing has changed there. `code` is a stable word:
@@ -62,5 +72,5 @@ class StoreError(JournalError):
 
     def __init__(self, place: str, code: str, reason: str) -> None:
         self.code, self.detail = code, one_line(reason)
-        self.exit_code = 5 if code == "claim_active" else 2
+        self.exit_code = 5 if code in ("claim_active", "claim_lost") else 2
         super().__init__(place, f"{code}: {reason}")

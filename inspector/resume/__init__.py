@@ -24,6 +24,7 @@ from inspector.model.stored import Stored
 from inspector.model.values import Value, clean_value, to_json
 from inspector.resume.apps import App
 from inspector.resume.plan import Decisions, Edit, Ended, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.runner.data import WAITS
 from inspector.runner.drive import Control
 
 Emit = Callable[[dict[str, Any]], None]
@@ -207,7 +208,7 @@ def resume(job: Job, emit: Emit, *, expected: str | None = None) -> Ended:
         emit({"event": "needs", **msgspec.structs.asdict(need)})
     if owed and not driver.partial:
         run = job.source.run()
-        return Ended(run=run.id, status="suspended", reason=_owed(owed), trace=job.path, outcome=None)
+        return Ended(run=run.id, status="suspended", reason=WAITS[owed[0].question], trace=job.path, outcome=None)
     _audit(job, plan)
     return driver.resume(job, plan, emit)
 
@@ -276,11 +277,6 @@ def _stamps(path: str) -> list[list[object]]:
             continue
         found.append([name, status.st_size, status.st_mtime_ns])
     return found
-
-
-def _owed(needs: Sequence[Need]) -> str:
-    words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
-    return words[needs[0].question]
 
 
 def _not_editable(job: Job, driver: Driver) -> Plan:

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import msgspec
 
-from inspector.errors import UsageError
+from inspector.errors import JournalError, UsageError
 from inspector.model.stored import Stored
 from inspector.model.text import one_line
 from inspector.model.values import clean_value, preview, to_json
@@ -87,7 +87,12 @@ def resume_command(
             control, emit = _stopping(stops, heard := _Heard(printer(out, json)), leaves)
             ended = resume(msgspec.structs.replace(job, control=control), emit, expected=expected)
         except KeyboardInterrupt:
-            finish(out, heard.given_up(path, run, replayed=job.step, resumed_from=job.source.run().id), json)
+            finish(out, heard.cut("cancelled", path, run, replayed=job.step, resumed_from=job.source.run().id), json)
+            raise
+        except JournalError as error:
+            if error.exit_code == 1:
+                about = {"replayed": job.step, "resumed_from": job.source.run().id}
+                finish(out, heard.cut(error.code, path, run, **about), json)
             raise
         except Refused as error:
             for refusal in error.refusals:
@@ -153,7 +158,11 @@ def run_command(
         try:
             ended = start(asked, emit)
         except KeyboardInterrupt:
-            finish(out, heard.given_up(store, key), json)
+            finish(out, heard.cut("cancelled", store, key), json)
+            raise
+        except JournalError as error:
+            if error.exit_code == 1:
+                finish(out, heard.cut(error.code, store, key), json)
             raise
         finish(out, ended, json)
     if ended.reason == BROKE:
@@ -162,7 +171,7 @@ def run_command(
 
 
 class _Heard:
-    """Hands events on, and keeps what they say of the run: one that is given up returns no result of its own."""
+    """Hands events on, and keeps what they say of the run: one that is cut short returns no result of its own."""
 
     def __init__(self, emit: Emit) -> None:
         self.emit = emit
@@ -179,13 +188,13 @@ class _Heard:
             self.done.add(event["seq"])
         self.emit(event)
 
-    def given_up(self, store: str | None, key: str | None, **about: Any) -> Ended:
+    def cut(self, reason: str, store: str | None, key: str | None, **about: Any) -> Ended:
         """How it ended; a run without a trace is in the `store`, under its `key`."""
         kept = self.trace is None
         return Ended(
             run=(key if kept else None) or self.run,
             status="interrupted",
-            reason="cancelled",
+            reason=reason,
             trace=store if kept else self.trace,
             ran=len(self.done),
             **about,

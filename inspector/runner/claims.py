@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from urllib.parse import quote
 
 import msgspec
@@ -44,6 +44,8 @@ class Successor(msgspec.Struct, frozen=True):
     at: str
 
 
+NAMED = 3
+"""Successors that are named; of more, only how many there are."""
 UNREADABLE = Successor("a run that cannot be told", None, "a time that cannot be told: what was written is damaged")
 
 
@@ -149,6 +151,17 @@ class Claims:
             return []
         except msgspec.DecodeError:
             return [UNREADABLE]  # the run was resumed, or there were no file
+
+    def resumed(self, run: str) -> str | None:
+        """That a run was resumed before, and as which runs, in words; None when it was not."""
+        known = [f"{successor.run} at {successor.at}" for successor in self.successors(run)]
+        more = f"{len(known) - NAMED} others, " if len(known) > NAMED else ""
+        return f"was resumed before, as {more}{', '.join(known[-NAMED:])}" if known else None
+
+    def refuse_resumed(self, run: str, accepted: Container[str]) -> None:
+        """Raises ResumeRefused for a run that was resumed before, unless `already_resumed` is accepted."""
+        if "already_resumed" not in accepted and (resumed := self.resumed(run)) is not None:
+            raise ResumeRefused(run, "already_resumed", resumed)
 
 
 def _replace(path: str, data: bytes, *, durable: bool = False) -> None:

@@ -28,6 +28,8 @@ FailureKind = Literal[
 ]
 SlotStatus = Literal["ready", "waiting", "approved", "denied", "started", "answered"]
 WaitReason = Literal["approval", "input", "reconciliation"]
+WAITS: dict[str, WaitReason] = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
+"""What a run waits for, by the decision that is owed to it."""
 ToolChoice = str | tuple[str, ...] | None
 """None, "auto", "none", "required", or the names of which one must be called."""
 

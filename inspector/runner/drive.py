@@ -7,6 +7,7 @@ is data.
 """
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -36,11 +37,33 @@ class Control:
         self._cancel: Callable[[], object] | None = None
         self._fences: list[Callable[[], bool]] = []
         self._looked = 0.0
+        self._pauses: list[Callable[[], None]] = []
         self._closed: str | None = None
 
     def stop(self) -> None:
-        """Stop at the next boundary."""
+        """Stop at the next boundary; a pause between two tries is one."""
         self.stopping = True
+        for wake in [*self._pauses]:
+            wake()
+
+    async def back_off(self, seconds: float) -> None:
+        """Wait so long, but no longer than until the run shall stop."""
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+        until = loop.time() + seconds
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(woken.set)
+
+        self._pauses.append(wake)
+        try:
+            while not self.stopping and (left := until - loop.time()) > 0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(woken.wait(), min(left, FENCE) if self._fences else left)
+                if self.fenced_off():
+                    self.stop()
+        finally:
+            self._pauses.remove(wake)
 
     def checkpoint(self) -> None:
         """Write the whole state into the journal at the next boundary, and go on."""

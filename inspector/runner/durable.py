@@ -17,6 +17,7 @@ from inspector.model.run import Definition
 from inspector.model.stored import Claim, OperationRow, StoredRun, moment
 from inspector.model.values import Value
 from inspector.runner import driving, frozen, performing, restore, resuming, view
+from inspector.runner.claims import Claims
 from inspector.runner.driving import Deciding
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.leg import Emit, Leg, Setup
@@ -121,7 +122,7 @@ def saved_run(url: str, key: str, data: bytes, step: int | None = None) -> Resto
 
 async def examined(asked: Deciding[Any], saved: Restored) -> tuple[Preflight, Definition | None]:
     """What a preflight finds, and the code of today where it is another."""
-    found = await resuming.examined(asked, saved, None)
+    found = await resuming.examined(asked, saved, asked._claims or Claims())
     today = await asked.today()
     differs = frozen.mismatch(saved.definition, today)
     if differs is None:

@@ -4,8 +4,7 @@
 `toolstep` and `ending`.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -100,11 +99,10 @@ class Leg:
         run_id: str,
         emit: Emit | None = None,
         control: Control | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         observe: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         self.setup, self.run, self.recorder, self.model, self.run_id = setup, run, recorder, model, run_id
-        self.emit, self.sleep, self.observe = emit, sleep, observe
+        self.emit, self.observe = emit, observe
         self.control = control or Control()
         self.snapshot: Snapshot | None = None
         """The tools of the turn under way; None until this process has prepared one."""

@@ -171,10 +171,10 @@ async def _tried(leg: Leg, prepared: Prepared, attempt: int) -> bool:
             run.send(Rollback())
             recorder.step(lambda seq: _failed_step(seq, prepared.model.name, error, started, recorder.clock()))
         leg.note("step", seq=recorder.seq, kind="model", status="failed", summary=error.message)
-        if not error.retry or attempt >= leg.setup.retries.tries or leg.control.stopping:
+        if not error.retry or attempt >= leg.setup.retries.tries:
             raise
         leg.send(TurnRetried(turn))
-        await leg.sleep(leg.setup.retries.delay(attempt, error.after))
+        await leg.control.back_off(leg.setup.retries.delay(attempt, error.after))
         return leg.control.stopping
     told = Turn(answer, leg.streaming)
     with recorder.together():

@@ -41,8 +41,8 @@ async def journaled(
     """Open the journal, claim the run while it is driven, and drive it. `goes_on`: in the journal that it has. Raises
     UsageError for a trace that exists, or an id that was used."""
     model = driving.agent.model  # a name that is not known is told before there is a file
-    claims = driving._claims or Claims() if trace is not None else None
-    holder = claims.take(run_id) if claims is not None else None
+    claims = driving._claims or Claims() if trace is not None or driving.claimed is not None else None
+    holder = claims.take(run_id) if claims is not None and trace is not None else None
     opened: TraceFile | None = None
     try:
         if claims is not None and trace is not None:
@@ -89,8 +89,14 @@ async def _driven(leg: Leg, begin: Callable[[Leg], Awaitable[None]]) -> ending.E
         broken = _journal_error(error)
         if broken is not None:
             leg.close("over")
+            broken.cut_short()
             raise broken from error
-        return await ending.failed(leg, _first(error))
+        first = _first(error)
+    try:
+        return await ending.failed(leg, first)
+    except JournalError as error:
+        error.cut_short()
+        raise
 
 
 def _first(error: BaseException) -> BaseException:

@@ -13,7 +13,18 @@ from msgspec import UNSET, UnsetType
 from inspector.model.run import Definition, Hook, Tool
 from inspector.model.values import Value, preview, to_json
 from inspector.runner.ambiguity import Ambiguity
-from inspector.runner.data import Advancing, Awaiting, Executing, Failed, Preparing, Resolving, RunData, Slot
+from inspector.runner.data import (
+    WAITS,
+    Advancing,
+    Awaiting,
+    Executing,
+    Failed,
+    Preparing,
+    Resolving,
+    RunData,
+    Slot,
+    WaitReason,
+)
 from inspector.runner.errors import RequestError, ResumeRefused
 from inspector.runner.messages import Call
 from inspector.runner.tools import AnyTool, ToolError, plain
@@ -76,6 +87,10 @@ class Decided(msgspec.Struct, kw_only=True):
         """Every call that something was decided about."""
         return {*self.approve, *self.deny, *self.answer, *self.edit, *self.reconcile}
 
+    def any(self) -> bool:
+        """Whether anything was decided that the run goes on with."""
+        return bool(self.calls() or self.edits) or self.resolve is not None or self.take_over is not None
+
 
 def savable(subject: str, value: Value) -> Value:
     """What somebody gave, as it stands where that can be saved. Raises RequestError where nothing like it can be."""
@@ -100,6 +115,11 @@ class Preflight(msgspec.Struct, kw_only=True):
     owed: list[Owed] = msgspec.field(default_factory=list)
     runs: list[Work] = msgspec.field(default_factory=list)
     again: list[Work] = msgspec.field(default_factory=list)
+
+    @property
+    def reason(self) -> WaitReason | None:
+        """What the run waits for, where a decision is owed."""
+        return WAITS[self.owed[0].question] if self.owed else None
 
     def standing(self, accepted: Iterable[str]) -> list[Finding]:
         """The findings that end the resume."""

@@ -10,8 +10,8 @@ from inspector.runner import driving, edits, ending, performing, places, reconci
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, driven
 from inspector.runner.data import Advancing, Awaiting, Executing, Resolving
-from inspector.runner.effects import Answer, AnyEvent, Approve, Deny, Edit, Resolve
-from inspector.runner.errors import RequestError, ResumeRefused
+from inspector.runner.effects import Answer, AnyEvent, Approve, Deny, Edit, Resolve, Wait
+from inspector.runner.errors import RequestError
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.messages import Call
@@ -69,10 +69,9 @@ def _known(saved: Restored, claims: Claims, found: Preflight, decided: Decided) 
     holder = claims.holder(saved.id)
     if holder is not None:
         found.findings.insert(0, Finding("owned", saved.id, driven(holder), decided.take_over is None))
-    successors = claims.successors(saved.id)
-    if successors:
-        names = ", ".join(f"{item.run} at {item.at}" for item in successors[-3:])
-        found.findings.append(Finding("already_resumed", saved.id, f"was resumed before, as {names}", False, True))
+    resumed = claims.resumed(saved.id)
+    if resumed is not None:
+        found.findings.append(Finding("already_resumed", saved.id, resumed, False, True))
 
 
 async def go(
@@ -85,17 +84,26 @@ async def go(
     found = await examined(asked, saved, claims)
     found.hold_up(asked.decided.accept)
     all_known(asked, saved)
+    if saved.path is not None and _only_waits(asked, saved, found):
+        # It stays as it is, and no new run is made of it.
+        ended = ending.Ending("suspended", found.reason)
+        return performing.result(asked, asked._leg(saved.run, saved.id, None, emit), ended, saved.path, None)
     if claims is None:
         return await _continued(asked, saved, claims, trace, journal, emit)
     if asked.decided.take_over is not None:
         asked.taken = claims.holder(saved.id)
     holder = asked.claimed = claims.take(saved.id, over=asked.taken)
     try:
-        if "already_resumed" not in asked.decided.accept and claims.successors(saved.id):
-            raise ResumeRefused(saved.id, "already_resumed", "was resumed by somebody else just now")
+        claims.refuse_resumed(saved.id, asked.decided.accept)  # somebody may have been quicker than this claim
         return await _continued(asked, saved, claims, trace, journal, emit)
     finally:
         claims.release(holder)
+
+
+def _only_waits(asked: "Deciding[Any]", saved: Restored, found: Preflight) -> bool:
+    """Whether nobody decided anything, and nothing of the run can go on before that."""
+    going = found.runs or found.again or asked.decided.any() or asked.configured() is not None
+    return bool(found.owed) and not going and isinstance(saved.run.next(), Wait)
 
 
 def all_known(asked: "Deciding[Any]", saved: Restored) -> None:

@@ -685,7 +685,10 @@ async def test_the_journal_in_the_store_is_a_trace(store: Store, tmp_path: Path)
     assert [row.operation for row in store.backend.operations("copy")] == [
         row.operation for row in store.backend.operations("k")
     ]
-    assert result(await shop.agent().resume(store, "copy").approve("c2").run()).status == "completed"
+    with pytest.raises(ResumeRefused, match="already_resumed: was resumed before"):  # the copy is of the same run
+        await shop.agent().resume(store, "copy").approve("c2").run()
+    asked = shop.agent().resume(store, "copy").approve("c2").accept("already_resumed")
+    assert result(await asked.run()).status == "completed"
 
 
 async def test_from_an_earlier_step_it_is_a_run_of_its_own(store: Store, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from inspector import (
     Usage,
     tool,
 )
+from inspector.journal import TraceFile
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.data import Executing
 from inspector.runner.effects import Again, Start
@@ -95,6 +96,26 @@ async def test_approved_denied_edited(tmp_path: Path) -> None:
         assert second.did == did  # lookup does not run again
         assert results(result.run) == ["A: 5", told]
         assert [message.role for message in result.messages] == ["user", "assistant", "user", "assistant"]
+
+
+async def test_a_second_resume_of_a_file_must_be_accepted_also_with_another_journal(tmp_path: Path) -> None:
+    shop, path = Shop(), str(tmp_path / "t.jsonl")
+    await shop.agent().prompt("go").run(trace=path)
+    for _ in range(2):  # nothing is decided, so nothing goes on, and no new run is made of it
+        left = await shop.agent().resume(path).run(trace=str(tmp_path / "none.jsonl"))
+        assert (left.status, left.reason, left.trace) == ("suspended", "approval", path)
+        assert [call.call_id for call in left.pending] == ["c2"]
+    assert not (tmp_path / "none.jsonl").exists()
+    second = TraceFile(str(tmp_path / "u.jsonl"))
+    first = await shop.agent().resume(path).approve("c2").run(journal=second)
+    second.close()
+    assert (first.status, len(shop.did)) == ("completed", 2)
+    for step in (None, 1):
+        with pytest.raises(ResumeRefused, match=f"was resumed before, as {first.run_id} at ") as caught:
+            await shop.agent().resume(path, step=step).approve("c2").run()
+        assert caught.value.code == "already_resumed"
+    again = await shop.agent().resume(path).approve("c2").accept("already_resumed").run()
+    assert (again.status, len(shop.did)) == ("completed", 3)
 
 
 async def test_only_some_are_decided() -> None:

@@ -6,19 +6,21 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from inspector import Agent, ModelError, Retries, ScriptedModel
 from inspector.formats import open_path
 from inspector.runner.drive import Control
 from inspector.runner.signals import run
 
 PROGRAM = """
 import sys, time
-from inspector import Agent, Call, Network, ScriptedModel, actor, tool
+from inspector import Agent, Call, ModelError, Network, Retries, ScriptedModel, actor, tool
 
 def stand():
     print("standing", flush=True)
@@ -43,6 +45,12 @@ def quick(number: int) -> int:
 def stuck_tool(number: int) -> str:
     stand()
 
+def busy(messages):
+    print("standing", flush=True)
+    raise ModelError("busy", "rate_limited", "later", retry=True)
+
+clerk = Agent("clerk", ScriptedModel(busy), retries=Retries(first=3600, cap=3600))
+
 def line(body):
     net = Network("line")
     node = net.add(body)
@@ -51,7 +59,7 @@ def line(body):
     return net
 
 nets = {
-    "inline": line(stuck), "thread": line(stuck), "async": line(stuck_async), "quick": line(quick),
+    "inline": line(stuck), "thread": line(stuck), "async": line(stuck_async), "quick": line(quick), "busy": line(clerk),
     "agent": line(Agent("clerk", ScriptedModel([Call("stuck_tool", {"number": 1})], "done"), tools=[stuck_tool])),
 }
 for name, net in nets.items():
@@ -156,6 +164,45 @@ def test_a_checkpoint_is_written_on_request(start: Any) -> None:
         (3, "request"),
         (4, "completed"),
     ]
+
+
+def ended_between_two_tries(trace: str) -> bool:
+    run = open_path(trace).open()
+    list(run.index())
+    found = run.run()
+    pending = getattr(run.state(len(run)), "pending", None) or ()
+    return (found.status, found.reason) == ("interrupted", "stopped") and all(
+        item.status not in ("in_flight", "ambiguous") for item in pending
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_between_two_tries_of_a_model_a_signal_is_heard_at_once(number: signal.Signals, start: Any) -> None:
+    running = start("busy")
+    running.process.send_signal(number)
+    assert running.ended() == (143 if number == signal.SIGTERM else -signal.SIGINT)
+    assert ended_between_two_tries(running.trace)
+
+
+@pytest.mark.parametrize("how", ["stop", "take over"])
+async def test_between_two_tries_a_stop_from_anywhere_is_heard_at_once(how: str, tmp_path: Path) -> None:
+    control, mine = Control(), [True]
+    control.fence(lambda: mine[0])
+
+    def stop() -> None:
+        control.stop() if how == "stop" else mine.clear() or mine.append(False)
+
+    def busy(messages: Any) -> Any:
+        threading.Timer(0.01, stop).start()
+        raise ModelError("busy", "rate_limited", "later", retry=True)
+
+    trace = str(tmp_path / "t.jsonl")
+    agent = Agent("clerk", ScriptedModel(busy), retries=Retries(first=3600, cap=3600))
+    result = await agent.prompt("go").control(control).run(trace=trace)
+    assert (result.status, result.reason, result.run.data.turn) == ("interrupted", "stopped", 0)
+    assert ended_between_two_tries(trace)
+    done = await Agent("clerk", ScriptedModel("done")).resume(trace).run()
+    assert (done.status, done.output) == ("completed", "done")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -22,6 +22,7 @@ from inspector.resume.steering import Steering
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.claims import Claims
+from inspector.runner.data import WAITS
 from inspector.runner.drive import Control
 from inspector.runner.driving import Deciding, Resuming
 from inspector.runner.durable import told
@@ -205,8 +206,7 @@ def _name_models(control: Control, setup: Setup) -> None:
 
 
 def _reason(plan: Plan) -> str | None:
-    words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
-    return words[plan.needs[0].question] if plan.needs else None
+    return WAITS[plan.needs[0].question] if plan.needs else None
 
 
 def start(asked: Start, emit: Emit) -> Ended:

@@ -21,6 +21,7 @@ from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import TAKE_OVER, Decisions, Edit, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, driven
+from inspector.runner.data import WAITS
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, edits, restore
 from inspector.runner.network.durable import saved_network
@@ -220,8 +221,8 @@ def _needs(network: Network, saved: SavedNetwork, run: NetworkRun) -> Iterator[N
 
 
 def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRun) -> Iterator[Warned]:
-    for successor in Claims().successors(saved.header.id):
-        yield warn("already_resumed", saved.header.id, f"was resumed as {successor.run} at {successor.at}")
+    if (resumed := Claims().resumed(saved.header.id)) is not None:
+        yield warn("already_resumed", saved.header.id, resumed)
     harmless = {node.name for node in flat.nodes if node.actor is None or node.actor.idempotency == "supported"}
     later = Counter(saved.later())
     for name, count in later.items():
@@ -262,8 +263,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         )
     if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits or _stored.takes_over(job)):
         # Nothing would run: it stays as it is, and no new run is made of it.
-        words = {"approve": "approval", "answer": "input", "reconcile": "reconciliation"}
-        reason = words[plan.needs[0].question]
+        reason = WAITS[plan.needs[0].question]
         run = job.source.stored.key if isinstance(job.source, Stored) else saved.header.id
         return Ended(run=run, status="suspended", reason=reason, trace=job.path, outcome=None)
     if isinstance(job.source, Stored) and _stored.in_place(job):

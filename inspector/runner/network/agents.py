@@ -74,6 +74,9 @@ class Linked(Control):
         if value:
             self._outer.stop()
 
+    async def back_off(self, seconds: float) -> None:
+        await self._outer.back_off(seconds)
+
     def fenced_off(self, *, now: bool = False) -> bool:
         return self._outer.fenced_off(now=now)
 

@@ -161,6 +161,13 @@ def leaves_open(firing: Firing, error: BaseException) -> bool:
     return actor.idempotency != "supported" and getattr(actor.target, "failure", "unknown") != "definite"
 
 
+def repeatable(firing: Firing) -> bool:
+    """Whether a firing that may have happened is made again where nobody decides."""
+    actor = firing.node.actor
+    # What an agent did before it was cut short is in its own records: it goes on behind them.
+    return actor is None or actor.kind == "agent" or actor.idempotency == "supported"
+
+
 async def _tokens(
     actor: Actor, body: Any, arguments: Mapping[str, Any], threads: Threads, inline: Inline | None
 ) -> list[tuple[str, Any]]:

@@ -14,7 +14,7 @@ from inspector.dataflow.actors import Actor
 from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Committed, Firing
 from inspector.dataflow.machine import NetworkRun
-from inspector.errors import UsageError
+from inspector.errors import JournalError, UsageError
 from inspector.journal import ClaimedJournal, Journal, TraceFile, refuse_existing
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.text import clean
@@ -27,7 +27,7 @@ from inspector.runner.effects import Effect
 from inspector.runner.hookchain import Stopped
 from inspector.runner.messages import words
 from inspector.runner.network import agents
-from inspector.runner.network.bodies import Outcome, OutOfTime, checked, fire, idempotency_key, leaves_open
+from inspector.runner.network.bodies import Outcome, OutOfTime, checked, fire, idempotency_key, leaves_open, repeatable
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
@@ -75,7 +75,7 @@ class Driven:
         """The same in words, of a run in a store."""
         self.recorder = NetworkRecorder(None, run, origin)
         self.given_up: list[Firing] = []
-        self.aborted = self.in_store = self._goes_on = False
+        self.aborted = self.in_store = self._goes_on = self._begun = False
 
     async def go(
         self,
@@ -111,6 +111,7 @@ class Driven:
                 else:
                     mark = partial(self.claims.succeeded, link.run, self.run_id, trace) if link is not None else None
                     self.recorder.header(self.run_id, code, inputs, link, source, mark)
+                self._begun = True
                 if self.observe is not None:
                     self.observe({"event": "run", "run": self.run_id, "trace": trace})
                 taken = self.taken_from or (driven(self.taken) if self.taken is not None else None)
@@ -128,7 +129,12 @@ class Driven:
                 self.watch.telemetry.ended(span, result.status, first)
                 return result
         except (asyncio.CancelledError, KeyboardInterrupt):
-            self._result(None, [], trace)
+            with contextlib.suppress(JournalError):
+                self._result(None, [], trace)
+            raise
+        except JournalError as error:
+            if self._begun:
+                error.cut_short()
             raise
         finally:
             self.threads.close()
@@ -156,7 +162,7 @@ class Driven:
                     return left
                 finally:
                     self.keep_scratch()
-            how, value = decided or ("retry" if _repeatable(firing) else "leave", None)
+            how, value = decided or ("retry" if repeatable(firing) else "leave", None)
             if decided is not None:
                 self.recorder.decision(f"reconcile {how}", firing_id, value, why)
             if how == "leave":
@@ -364,12 +370,6 @@ class Driven:
         if self.run.held:
             return "suspended", str(next((call["note"] for call in agents.calls(self.run)), "tools"))
         return "completed", None
-
-
-def _repeatable(firing: Firing) -> bool:
-    actor = firing.node.actor
-    # What an agent did before it was cut short is in its own records: it goes on behind them.
-    return actor is None or actor.kind == "agent" or actor.idempotency == "supported"
 
 
 def _puts(firing: Firing, value: Value) -> list[tuple[str, Value]]:

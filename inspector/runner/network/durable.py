@@ -4,7 +4,6 @@ from typing import Self
 
 import msgspec
 
-from inspector.dataflow.codec import Unreadable
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan
 from inspector.errors import RefusedError, StoreError, UnreadableError, UsageError
@@ -12,6 +11,7 @@ from inspector.journal import RunStore
 from inspector.model.run import Definition
 from inspector.model.stored import Claim, StoredRun
 from inspector.runner import signals
+from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
 from inspector.runner.durable import RACES, TRIES, existing, journal_of
 from inspector.runner.errors import RunnerError
@@ -20,7 +20,7 @@ from inspector.runner.network.driven import Driven
 from inspector.runner.network.fit import fitted, hooked
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
-from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.result import NetworkResult, replayed
 from inspector.runner.network.run import GoingOn, Network, ResumingNetwork
 from inspector.runner.network.values import LargeValues
 from inspector.runner.outbox import Outbox, Sink
@@ -114,6 +114,7 @@ class DurableNetwork(GoingOn):
 
     async def _fitting(self, saved: SavedNetwork, plan: Plan, today: Definition) -> NetworkRun:
         hooked(saved, today, self.decided.accept)
+        Claims().refuse_resumed(saved.header.id, self.decided.accept)
         values = self.network.values.beside(LargeValues(None, stored=self._large))
         run = fitted(saved, plan, today, values).accepted(self.decided.accept)
         run.seq = saved.step  # the journal goes on, and so do the numbers of its steps
@@ -138,22 +139,7 @@ class DurableNetwork(GoingOn):
         saved = saved_network(f"{self.store.url}: {self.key}", journal_of(self.store, row))
         if not row.acknowledged:
             await Outbox(self.store.over(row), self._sink).finish()
-        kept = saved.output if isinstance(saved.output, dict) else {}
-        values = self.network.values.beside(LargeValues(None, stored=self._large))
-        try:
-            saved_outputs = {port: [values.whole(token) for token in tokens] for port, tokens in kept.items()}
-            outputs = {port: [values.decode(token) for token in tokens] for port, tokens in kept.items()}
-        except Unreadable as error:
-            raise UnreadableError(f"{self.store.url}: {self.key}", str(error)) from error
-        return NetworkResult(
-            status=row.status,
-            reason=row.reason,
-            saved_outputs=saved_outputs,
-            outputs=outputs,
-            run_id=row.id,
-            trace=self.store.url,
-            replayed=saved.step,
-        )
+        return replayed(self.network.values, saved, LargeValues(None, stored=self._large), self.store.url)
 
 
 def saved_network(place: str, data: bytes, step: int | None = None) -> SavedNetwork:

@@ -26,7 +26,7 @@ from inspector.runner.network.fit import fitted, hooked
 from inspector.runner.network.nodes import described
 from inspector.runner.network.offers import Offers, opened
 from inspector.runner.network.restore import SavedNetwork
-from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.result import NetworkResult, only_waits, replayed
 from inspector.runner.network.values import LargeValues, Stored
 from inspector.runner.network.watch import Watch, dressed, scoped
 from inspector.runner.outbox import Sink
@@ -224,30 +224,42 @@ class ResumingNetwork(GoingOn):
         return signals.run_sync(self.run(**options), control)
 
     async def run(self, *, trace: str | None = None, journal: Journal | None = None) -> NetworkResult:
-        """Go on to the end, a failure, or a stop. Raises ResumeRefused, before anything runs, when the graph changed or
-        a saved value cannot be read back by today's code, and Owned when somebody alive drives the run."""
+        """Go on to the end, a failure, or a stop; of a run that is completed, what it came to, and nothing runs. Raises
+        ResumeRefused, before anything runs, when the graph changed, a saved value cannot be read back by today's code,
+        or the run was resumed before and `already_resumed` is not accepted; and Owned when somebody alive drives the
+        run."""
         plan = self.network.plan()
         async with opened(plan) as offers:
             return await self._run(trace, journal, self.load(), plan, self.network.described(plan, offers))
 
+    def _kept(self, trace: str | None = None) -> LargeValues:
+        """The large values of the run; those of the new one stand beside its `trace`."""
+        return LargeValues(trace, [self.path] if self._stored is None else [], self._stored)
+
     async def _run(
         self, trace: str | None, journal: Journal | None, saved: SavedNetwork, plan: Plan, today: Definition
     ) -> NetworkResult:
-        if saved.final and saved.status != "completed" and not self.decided.edits:
-            raise ResumeRefused(self.path, "terminal", f"the run is over: {saved.reason}")
+        if saved.final and not self.decided.edits:
+            if saved.status != "completed":
+                raise ResumeRefused(self.path, "terminal", f"the run is over: {saved.reason}")
+            return replayed(self.network.values, saved, self._kept(), self.path)
         hooked(saved, today, self.decided.accept)
         if trace is not None:
             refuse_existing(trace)
-        large = LargeValues(trace, [self.path] if self._stored is None else [], self._stored)
+        large = self._kept(trace)
         run = fitted(saved, plan, today, self.network.values.beside(large)).accepted(self.decided.accept)
         open_ids = {happened.id for happened in saved.open}
         calls = {call: decided for call, decided in self._reconciled.items() if call not in open_ids}
         self.decided.reconcile = calls
         await agents.wake(run, self.decided)
+        watch = self.network.watch(saved.header.id)
+        if not (self.decided.any() or self._reconciled) and (waiting := only_waits(run, saved, watch, self.path)):
+            return waiting
         claims = self._claims or Claims()
         taken = claims.holder(saved.header.id) if self.decided.take_over is not None else None
         claim = claims.take(saved.header.id, over=taken)
         try:
+            claims.refuse_resumed(saved.header.id, self.decided.accept)
             edited = edits.edited(run, self.decided.edits)
             run_id = self._options.get("id") or new_id()
             if run_id == saved.header.id:

@@ -206,7 +206,7 @@ async def test_at_every_step_what_was_before_is_not_done_again(workers: int, tmp
     done = [step.name for step in source.steps(1, clean.steps + 1)]
     for step in range(clean.steps + 1):
         RAN.clear()
-        again = await net.resume(trace, step=step).claims(Claims(str(tmp_path))).workers(workers).run()
+        again = await net.resume(trace, step=step).accept("already_resumed").workers(workers).run()
         assert again.outputs == clean.outputs
         assert sum(count for name, count in RAN.items() if name.startswith("write")) == done[step:].count("clerk")
         assert RAN["shout"] == done[step:].count("shout") + done[step:].count("other")

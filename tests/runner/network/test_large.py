@@ -208,10 +208,12 @@ async def test_a_trace_is_the_same_behind_a_store_and_goes_on_there_and_behind_i
 
     assert (await line().resume(str(back)).run(trace=str(tmp_path / "on.jsonl"))).outputs == pages("a", "b")
     store = open_store(tmp_path / "runs.db")
-    apart = await line().resume(store, "k", step=1).run(trace=str(tmp_path / "apart.jsonl"))
+    apart = await line().resume(store, "k", step=1).accept("already_resumed").run(trace=str(tmp_path / "apart.jsonl"))
     assert isinstance(apart, Started)
     assert apart.result.outputs == pages("a", "b")
-    outcome = await line().resume(store, "k").run()
+    with pytest.raises(ResumeRefused, match=f"already_resumed: was resumed before, as .*{apart.result.run_id} at "):
+        await line().resume(store, "k").run()
+    outcome = await line().resume(store, "k").accept("already_resumed").run()
     assert isinstance(outcome, Started)
     assert outcome.result.outputs == pages("a", "b")
     again = await line().resume(store, "k").run()
@@ -369,7 +371,7 @@ async def test_a_large_item_of_a_loop_is_kept_apart_too(tmp_path: Path) -> None:
     assert path.stat().st_size < LIMIT
     assert len(os.listdir(folder(str(path)))) == 2
     for step in range(result.steps):
-        assert (await net.resume(str(path), step=step).run()).outputs == result.outputs
+        assert (await net.resume(str(path), step=step).accept("already_resumed").run()).outputs == result.outputs
 
 
 def line_of_one() -> Network:

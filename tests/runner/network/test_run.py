@@ -148,7 +148,8 @@ def test_a_run_resumed_at_any_step_is_the_clean_run(tmp_path_factory: pytest.Tem
     net = _running(random_network(random.Random(seed)))
     clean = net.run_sync({"number": [3, 6]}, trace=str(folder / "t"))
     for step in range(clean.steps + 1):
-        again = asyncio.run(net.resume(str(folder / "t"), step=step).claims(Claims(str(folder))).run())
+        asked = net.resume(str(folder / "t"), step=step).claims(Claims(str(folder))).accept("already_resumed")
+        again = asyncio.run(asked.run())
         assert sorted(again.outputs["result"]) == sorted(clean.outputs["result"])
         assert again.steps == clean.steps - step
 
@@ -189,7 +190,7 @@ def test_the_journal_shows_what_was_live_after_every_step(
         patch.setattr(Driven, "step", kept)
         clean = asyncio.run(net.run({"number": [3, 6]}, trace=str(folder / "t"), workers=workers))
         compared(str(folder / "t"))
-        at = data.draw(st.integers(0, clean.steps))
+        at = data.draw(st.integers(0, clean.steps - 1))
         again = net.resume(str(folder / "t"), step=at).workers(workers).claims(Claims(str(folder)))
         asyncio.run(again.run(trace=str(folder / "u")))
         compared(str(folder / "u"))
@@ -225,6 +226,31 @@ async def test_the_inspector_sees_the_state_that_was_live(tmp_path: Path) -> Non
     assert [actor.fire_count for actor in state.actors or ()] == [4, 4, 4]
 
 
+async def test_resuming_a_run_again_must_be_accepted_and_a_finished_one_gives_its_outputs(tmp_path: Path) -> None:
+    path, claims = str(tmp_path / "t"), Claims(str(tmp_path / "claims"))
+    FAILS.add(102)
+    assert (await line().run({"numbers": [1, 2]}, trace=path)).status == "failed"
+    FAILS.clear()
+    second = str(tmp_path / "u")
+    done = await line().resume(path).claims(claims).run(trace=second)
+    assert done.status == "completed"
+    for step in (None, 0):
+        with pytest.raises(ResumeRefused, match=f"was resumed before, as {done.run_id} at ") as caught:
+            await line().resume(path, step=step).claims(claims).run(trace=str(tmp_path / "v"))
+        assert (caught.value.code, caught.value.exit_code) == ("already_resumed", 3)
+        assert not (tmp_path / "v").exists()
+        assert claims.holder(open_path(path).open().run().id or "") is None
+    again = await line().resume(path).claims(claims).accept("already_resumed").run()
+    assert (again.status, again.outputs) == ("completed", done.outputs)
+    job = open_job(second, App(target="a:b", value=line(), digest="d"))
+    told = await asyncio.to_thread(resume, job, lambda event: None)
+    for _ in range(2):  # nothing runs, so nothing is done twice
+        given = await line().resume(second).claims(claims).run(trace=str(tmp_path / "v"))
+        assert (given.outputs, given.run_id, given.steps, given.trace) == (done.outputs, done.run_id, 0, second)
+        assert (told.outcome, told.output, told.replayed) == ("terminal_replay", given.saved_outputs, given.replayed)
+    assert not (tmp_path / "v").exists()
+
+
 async def test_a_changed_graph_is_refused_by_name(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     await line().run({"numbers": [1]}, trace=path)
@@ -234,7 +260,7 @@ async def test_a_changed_graph_is_refused_by_name(tmp_path: Path) -> None:
     other.connect(first.out, second.number)
     other.connect(second.out, other.output("sums"))
     with pytest.raises(ResumeRefused, match=r"node fragile is gone.*node double is new") as caught:
-        await other.resume(path).run()
+        await other.resume(path, step=0).run()
     assert caught.value.code == "graph_changed"
 
 

@@ -160,7 +160,7 @@ async def test_the_scratchpad_goes_on_and_a_missing_hook_is_refused(tmp_path: Pa
     assert caught.value.code == "hook_missing"
     plan = await asyncio.to_thread(check, open_job(trace, App(target="a:b", value=office(), digest="d")))
     assert [refusal.code for refusal in plan.refusals] == ["hook_missing"]
-    assert (await office().resume(trace).accept("hook_missing").run()).status == "completed"
+    assert (await office().resume(trace).accept("hook_missing", "already_resumed").run()).status == "completed"
 
 
 async def test_spans_are_nested_and_a_resume_links_to_the_run_before(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ async def test_a_hook_decides_about_a_firing_that_may_have_happened(
     if status in ("suspended", "cancelled"):  # nothing happened: it is asked again
         assert (await net().resume(second).run()).status == status
         assert (len(told), told[1]) == (2, told[0])
-        decided = net().resume(second).reconcile("slow#1", "result", "by hand")
+        decided = net().resume(second).accept("already_resumed").reconcile("slow#1", "result", "by hand")
         assert (await decided.run()).outputs == {"said": ["by hand"]}
         assert len(told) == 2
 
