@@ -46,10 +46,11 @@ class SourceInfo(Record, frozen=True, kw_only=True):
 
 
 class RunLink(Record, frozen=True, kw_only=True):
-    """The run, and its step, that a run continues or is nested in."""
+    """The run, and its step, that a run continues or is nested in. `path` is where that was then, on that host."""
 
     run: str
     step: int | None = None
+    path: str | UnsetType = UNSET
 
 
 class RunError(Record, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import hashlib
 import os
 import socket
 from collections.abc import Container, Iterator
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 import platformdirs
@@ -135,6 +135,16 @@ class Claims:
                 raise UsageError(run, f"is the id of a run that was begun before, in {first}: a new run needs another")
             os.symlink(where, f"{path}.new")
             os.replace(f"{path}.new", path)
+
+    def begun(self, run: str) -> tuple[str, str | None] | None:
+        """Where a run was begun: (its trace, None), or (the store that it is in, its key); None where that is not
+        known."""
+        try:
+            where = os.readlink(self._path(run, "begun"))
+        except OSError:
+            return None
+        store, key = os.path.split(where)
+        return (store, unquote(key)) if os.path.isfile(store) else (where, None)
 
     def succeeded(self, run: str, successor: str, trace: str | None) -> None:
         """Write down that a run was resumed as another one."""

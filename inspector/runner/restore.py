@@ -6,10 +6,12 @@ never happened. The text is taken as it stands, since it goes back to models and
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from inspector.errors import UnreadableError
 from inspector.model import records
@@ -19,8 +21,14 @@ from inspector.runner.data import Awaiting
 from inspector.runner.effects import Answer, AnyEvent, Start
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.machine import AgentRun
+from inspector.runner.messages import sound
 
 _decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number)
+
+
+def whereabouts(path: str | None) -> str | UnsetType:
+    """Where a run is that another one goes on from, for whoever looks for it."""
+    return UNSET if path is None else sound(os.path.abspath(path))
 
 
 def decode(text: str) -> Value:
@@ -48,7 +56,7 @@ class Restored(msgspec.Struct, kw_only=True):
     @property
     def link(self) -> RunLink:
         """What the run that goes on is resumed from."""
-        return RunLink(run=self.id, step=self.step)
+        return RunLink(run=self.id, step=self.step, path=whereabouts(self.path))
 
     @property
     def model_in_flight(self) -> bool:

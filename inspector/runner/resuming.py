@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from inspector.journal import Journal
-from inspector.model.run import RunLink
 from inspector.model.values import Value
 from inspector.runner import driving, edits, ending, performing, places, reconciling
 from inspector.runner import hooks as hooking
@@ -161,7 +160,7 @@ async def _continued(
     # What was edited makes other requests: the keys of the old run's must not make one of the new run's a repetition.
     run.data.id = run_id if asked.edited and not happened else run.data.id or run_id
     await asked._definition(run)
-    link = RunLink(run=saved.id, step=saved.step)
+    link = saved.link
 
     async def begin(leg: Leg) -> None:
         configured = asked.configured()

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import platformdirs
 
+from inspector.runner.claims import Claims
 from inspector.runner.places import default_trace, new_id
+from inspector.tui.reports import Part
 
 if TYPE_CHECKING:
+    from inspector.model.run import RunLink
     from inspector.tui.desk import Desk
     from inspector.tui.live import Live
 
@@ -47,6 +50,17 @@ def begin(place: str, run: str | None, target: str, *, trace: str | None) -> Apa
     return Apart(process, log, trace)
 
 
+def whereabouts(link: RunLink, beside: str) -> Part | None:
+    """Where a run is that another one, `beside` which it may stand, goes on from; None where that cannot be told."""
+    places = [
+        (link.path, None) if isinstance(link.path, str) else None,
+        Claims().begun(link.run),
+        (os.path.join(os.path.dirname(os.path.abspath(beside)), os.path.basename(link.run)), None),
+    ]
+    found = next((place for place in places if place is not None and os.path.exists(place[0])), None)
+    return None if found is None else Part(found[0], run=found[1], step=link.step)
+
+
 def go_on(desk: Desk, live: Live) -> None:
     """Go on in another process with what was stopped here, and show how it goes."""
     run = desk.run
@@ -80,7 +94,7 @@ def _follow(desk: Desk, apart: Apart) -> None:
     if apart.trace is None:
         desk.loader.follow(True)
     elif _begun(apart.trace):
-        desk.enter(apart.trace, None)
+        desk.enter(Part(apart.trace), behind=desk.parts())
     elif apart.process.poll() is not None:
         run.tell(f"the process ended with {apart.process.returncode}: see {apart.log}; r goes on here", "failed")
     else:

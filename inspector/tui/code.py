@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from inspector.resume.judge import Asked, judged
-from inspector.tui.reports import Judged
+from inspector.tui.reports import Judged, Part
 
 PERIOD = 1.0
 """Seconds between two looks at the files."""
@@ -21,11 +21,10 @@ AGAIN = 10.0
 class Code:
     """Answers by reports to `post`, from its own thread. `target` None: no code was named yet."""
 
-    def __init__(self, post: Callable[[Judged], object], path: str, run: str | None, format: str | None) -> None:
-        self._post = post
-        self._asked = Asked(target="", path=None if path == "-" else os.path.abspath(path), run=run, format=format)
+    def __init__(self, post: Callable[[Judged], object], part: Part) -> None:
+        self._post, self._part = post, part
         self._turn = threading.Condition()
-        self._wanted: list[int | None] = []
+        self._wanted: list[tuple[int | None, Part]] = []
         self._files: tuple[str, ...] = ()
         self._stamps: object = None
         self._closed = False
@@ -45,11 +44,13 @@ class Code:
             self._thread = threading.Thread(target=self._loop, name="code", daemon=True)
             self._thread.start()
 
-    def judge(self, step: int | None) -> None:
-        """Make the verdict for a step (None: the last one) again."""
+    def judge(self, step: int | None, part: Part | None = None) -> None:
+        """Make the verdict for a step (None: the last one) again; `part` is the run that it is of, where that is
+        another one, and its number there."""
+        wanted = step, part or self._part
         with self._turn:
-            if step not in self._wanted:
-                self._wanted.append(step)
+            if wanted not in self._wanted:
+                self._wanted.append(wanted)
             self._turn.notify_all()
 
     def fatal(self) -> str | None:
@@ -77,17 +78,17 @@ class Code:
                 wanted, self._wanted = self._wanted, []
             due = self._again is not None and time.monotonic() > self._again
             if not wanted and (due or self._look() != self._stamps):
-                wanted = [None]
-            for step in wanted:
+                wanted = [(None, self._part)]
+            for step, part in wanted:
                 if not self._closed:
-                    self._judge(step)
+                    self._judge(step, part)
 
-    def _judge(self, step: int | None) -> None:
+    def _judge(self, step: int | None, part: Part) -> None:
         assert self.target is not None
         target = self.target
         self._stamps = self._look()
-        asked = Asked(target=target, path=self._asked.path, run=self._asked.run, step=step, format=self._asked.format)
-        verdict = judged(asked)
+        path = None if part.path == "-" else os.path.abspath(part.path)
+        verdict = judged(Asked(target=target, path=path, run=part.run, step=part.step, format=part.format))
         if verdict.files and verdict.files != self._files:
             self._files = verdict.files
             self._stamps = self._look()

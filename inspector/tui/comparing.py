@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from inspector.diff import Diff, Side, Weighed, compare, weigh
 from inspector.errors import UsageError
+from inspector.model.joined import part
 from inspector.model.source import RunSource
 from inspector.resume.judge import Verdict, against
 from inspector.tui.passes import Reports
@@ -49,20 +50,21 @@ def another(place: str, step: int, format: str | None) -> Job:
 
 
 def code(target: str, step: int, verdict: Verdict) -> Job:
-    """Today's code beside the open run at a step; `verdict` is of that step."""
+    """Today's code beside the open run at a step; the plan of the `verdict`, if it has one, is of that step."""
 
     def job(source: RunSource) -> Reports:
         if verdict.code is None:
             raise UsageError(target, verdict.error or "its definition cannot be told")
-        plan = verdict.plan if verdict.plan is not None and verdict.plan.step == step else None
-        diff, weighed = against(source, step, verdict.code, plan)
+        run, own = part(source, step)
+        diff, weighed = against(run, own, verdict.code, verdict.plan)
         yield Compared("code", f"step {step}", target, step, diff, weighed)
 
     return job
 
 
 def _side(source: RunSource, step: int) -> Side:
-    return Side(definition=source.definition(), state=source.state(step))
+    run, own = part(source, step)
+    return Side(definition=run.definition(), state=run.state(own))
 
 
 def _told(what: str, left: str, right: str, step: int, one: Side, other: Side) -> Reports:

@@ -1,8 +1,7 @@
 """What is on the screen: which run or list is open, reports to it, and the way back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from inspector.errors import InspectorError, UnreadableError
@@ -11,7 +10,7 @@ from inspector.tui.bars import Footer
 from inspector.tui.keys import Where
 from inspector.tui.line import Line
 from inspector.tui.means import LOOKING, Means
-from inspector.tui.reports import Failed, Listed, Opened, Report
+from inspector.tui.reports import Failed, Listed, Opened, Part, Report
 from inspector.tui.runscreen import RunScreen
 from inspector.tui.session import Session
 
@@ -36,9 +35,10 @@ class Desk:
         now: Callable[[], datetime],
         means: Means = LOOKING,
         parent: "Desk | None" = None,
+        behind: Sequence[Part] = (),
     ) -> None:
         self.app = app
-        self.parent = parent
+        self.parent, self._behind = parent, behind
         self.child: Desk | None = None
         self.opened_run: str | None = None
         """The id that the open run was asked for by."""
@@ -88,30 +88,21 @@ class Desk:
     def screen_of(self, report: Opened) -> RunScreen:
         """The screen of a run that is open."""
         session = Session(step=self._opening.step, follow=self._follow, ascii=self._ascii)
-        session.leads_back = self.parent is not None and self._continues(report)
         session.opened(report)
         self.opened_run = report.run_id
         screen = RunScreen(session, self.loader)
         screen.desk, screen.shows = self, self._shows
-        screen.begin(self.means, partial(self._code, report.run_id))
+        screen.begin(self.means, self._code)
         return screen
 
-    def _continues(self, report: Opened) -> bool:
-        """Whether a run goes on from the one that is open below."""
-        link, below = report.facts.run.resumed_from, self.parent.run if self.parent is not None else None
-        facts = below.session.facts if below is not None else None
-        return link is not None and facts is not None and link.run in (facts.run.id, facts.run.name)
+    def parts(self) -> tuple[Part, ...]:
+        """Where the open run is, the last of these, and before it those that it goes on from."""
+        return (*self._behind, Part(self.path, self.opened_run, self.format))
 
-    def go_back_to(self, step: int | None) -> None:
-        """Leave this run for the one below that it goes on from, at a step of that."""
-        below = self.parent
-        if below is not None and self.run is self.app.screen and self.back(False) and below.run is not None:
-            below.run.go(below.run.session.last if step is None else step)
-
-    def _code(self, run: str | None) -> "Code":
+    def _code(self) -> "Code":
         from inspector.tui.code import Code
 
-        return Code(self._opening.post, self._opening.path, run, self._opening.format)
+        return Code(self._opening.post, self.parts()[-1])
 
     @property
     def path(self) -> str:
@@ -123,15 +114,24 @@ class Desk:
         """What it was said to be read as."""
         return self._opening.format
 
-    def enter(self, path: str, shows: "Live | None") -> None:
-        """Open another path over this one, and follow it: a run that is driven, here (`shows`) or elsewhere."""
+    def enter(
+        self,
+        part: Part,
+        *,
+        behind: Sequence[Part] = (),
+        shows: "Live | None" = None,
+        follow: bool = True,
+    ) -> None:
+        """Open another run over this one, `behind` those that it goes on from: one that is driven, here (`shows`) or
+        elsewhere, which is then followed; or one to look at, at its step."""
         from inspector.tui.start import Opening
 
-        opening = Opening(path)
+        opening = Opening(part.path, run=part.run, step=part.step, format=part.format, behind=behind)
         child = Desk(
             self.app,
             opening,
-            follow=True,
+            behind=behind,
+            follow=follow,
             ascii=self._ascii,
             now=self._now,
             means=self._named(),

@@ -26,6 +26,7 @@ from inspector.resume.steering import Steering, read_break
 from inspector.runner.claims import Claims, Successor
 from inspector.tui.capture import Output, capturing
 from inspector.tui.guard import guard
+from inspector.tui.reports import Part
 from inspector.tui.times import age
 
 
@@ -71,25 +72,22 @@ Told = Planned | Happened | Said | Printed | Finished
 
 
 class Resumption:
-    """A resume of a run with the code `target`: after `step`, or before the last step of the node `rerun`; with
-    neither, after its last step. `fatal` says why the code cannot be imported here; it may take its time."""
+    """A resume of a run with the code `target`: after the step of `part`, or before the last step of the node `rerun`;
+    with neither, after its last step. `fatal` says why the code cannot be imported here; it may take its time."""
 
     def __init__(
         self,
         post: Callable[[Told], object],
-        path: str,
+        part: Part,
         *,
-        run: str | None,
-        step: int | None,
         rerun: str | None = None,
-        format: str | None,
         target: str,
         breaks: Sequence[str] = (),
         fatal: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._post, self._fatal = post, fatal
-        self.path, self.target = path, target
-        self._options: dict[str, Any] = {"run": run, "step": step, "rerun": rerun, "format": format}
+        self.part, self.path, self.target = part, part.path, target
+        self._options: dict[str, Any] = {"run": part.run, "step": part.step, "rerun": rerun, "format": part.format}
         self.output = Output()
         self.output.changed = lambda: post(Printed())
         self.steering = Steering(lambda event: post(Happened(event)), [read_break(text) for text in breaks])

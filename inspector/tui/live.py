@@ -9,8 +9,11 @@ from inspector.tui.line import Line, Span, text_of
 from inspector.tui.masking import masked
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from inspector.resume.plan import Ended
     from inspector.tui.driving import Resumption, Told
+    from inspector.tui.reports import Part
 
 SAID = 400
 """Characters of what a model says that are kept for the line."""
@@ -18,10 +21,10 @@ OVER = {"completed": "done", "suspended": "waiting", "interrupted": "waiting"}
 
 
 class Live:
-    """The run of a resumption, from when it is told to begin."""
+    """The run of a resumption, from when it is told to begin. `behind` are the runs that it goes on from."""
 
-    def __init__(self, resumption: Resumption) -> None:
-        self.resumption = resumption
+    def __init__(self, resumption: Resumption, behind: Sequence[Part] = ()) -> None:
+        self.resumption, self.behind = resumption, behind
         self.run: str | None = None
         self.trace: str | None = None
         """Where its journal is; None before there is one."""

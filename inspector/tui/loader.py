@@ -11,12 +11,13 @@ from functools import partial
 from itertools import islice
 
 from inspector.errors import InspectorError
+from inspector.model.joined import Joined, parts
 from inspector.model.source import RunSet, RunSource
 from inspector.tui import fetch, masking, passes
 from inspector.tui.columns import Filter
 from inspector.tui.fetch import Nesting, States
 from inspector.tui.passes import Pace, Reports
-from inspector.tui.reports import Exported, Failed, Fetched, Known, Listed, Opened, Report, Stood
+from inspector.tui.reports import Exported, Failed, Fetched, Known, Listed, Opened, Part, Report, Stood
 from inspector.tui.schedule import Schedule
 
 PERIOD = 0.5
@@ -53,10 +54,22 @@ class Loader:
         self._runs: RunSet | None = None
         self._run: RunSource | None = None
         self._run_id: str | None = None
+        self._behind: Sequence[Part] = ()
+        self._before: tuple[RunSource, int | None] | None = None
+        """What stands before the run, and up to which step of that."""
+        self._others: list[RunSet] = []
 
-    def open(self, path: str, format: str | None, run_id: str | None = None, step: int | None = None) -> None:
+    def open(
+        self,
+        path: str,
+        format: str | None,
+        run_id: str | None = None,
+        step: int | None = None,
+        behind: Sequence[Part] = (),
+    ) -> None:
         """Open a path, and a run of it when it is named or the only one; answered by Listed, Opened or a fatal
-        Failed. `step` is where it will be looked at first."""
+        Failed. `step` is where it will be looked at first. The run stands `behind` those that it goes on from."""
+        self._behind = behind
         self._plan.start()
         self._plan.ask("open", partial(self._open, path, format, run_id, step))
 
@@ -132,8 +145,9 @@ class Loader:
         self._plan.close(wait=1.0)
 
     def _ended(self) -> None:
-        if self._runs:
-            self._runs.close()
+        for runs in (self._runs, *self._others):
+            if runs is not None:
+                runs.close()
 
     def _failed(self, kind: str, error: Exception) -> None:
         if isinstance(error, InspectorError):
@@ -166,7 +180,7 @@ class Loader:
     def _open_run(self, run_id: str | None, step: int | None = None) -> None:
         assert self._runs is not None
         self._leave_run()
-        run = self._runs.open(run_id)
+        run = self._joined(self._runs.open(run_id))
         self._adopt(run, run_id)
         facts, self._reading = passes.facts(run, self._definition), self._index(run)
         for report in self._reading:
@@ -177,6 +191,28 @@ class Loader:
         at = min(step, facts.known) if step is not None else facts.known if facts.done else 0
         around = (max(at - AROUND, 1), min(at + AROUND, facts.known) + 1)
         self._post(Opened(run_id, facts, fetch.rows(run, self._nesting, [around])))
+
+    def _joined(self, run: RunSource) -> RunSource:
+        """The run behind those that it goes on from; of those that cannot be opened any more, and what is before them,
+        there is nothing."""
+        from inspector.formats import open_path
+
+        for part in self._behind if self._before is None else ():
+            try:
+                runs = open_path(part.path, part.format)
+                self._others.append(runs)
+                found = runs.open(part.run)
+            except InspectorError:
+                self._before = None
+            else:
+                self._before = (self._behind_it(found), part.step)
+        return self._behind_it(run)
+
+    def _behind_it(self, run: RunSource) -> RunSource:
+        if self._before is None:
+            return run
+        (before, step), link = self._before, run.run().resumed_from
+        return Joined(before, link.step if step is None and link is not None else step, run)
 
     def _read_on(self) -> None:
         if self._run is not None:
@@ -238,7 +274,7 @@ class Loader:
 
     def _begin_export(self, path: str) -> None:
         if self._run is not None:
-            self._begin("export", self._export(self._run, path))
+            self._begin("export", self._export(parts(self._run)[-1][0], path))
 
     def _export(self, run: RunSource, path: str) -> Reports:
         from inspector.audit import record
@@ -276,7 +312,7 @@ class Loader:
 
         runs, run = open_path(self._path, self._format), None
         if self._run is not None:
-            run = runs.open(self._run_id)
+            run = self._joined(runs.open(self._run_id))
             for _ in run.index():
                 yield None
         old, self._runs = self._runs, runs

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from inspector.model.joined import parts
 from inspector.model.run import Definition, Problem
 from inspector.model.source import RunSource
 from inspector.tui import fetch
@@ -51,6 +52,7 @@ def facts(run: RunSource, definition: Definition, read: Progress | None = None, 
         problems=tuple(run.problems()),
         read=read,
         done=done,
+        seams=tuple(begin for _, begin in parts(run)[1:]),
     )
 
 
@@ -83,9 +85,10 @@ def damage(run: RunSource) -> Reports:
     """Where in the timeline the first errors of the file stand."""
     before: dict[int, Problem] = {}
     for problem in islice((one for one in run.problems() if one.severity == "error"), PLACED):
-        step = fetch.step_behind(run, problem.where)
-        if step is not None:
-            before.setdefault(step, problem)
+        for part, begin in parts(run):
+            step = fetch.step_behind(part, problem.where)
+            if step is not None:
+                before.setdefault(step + begin, problem)
         yield None
     if before:
         yield Damaged(before)

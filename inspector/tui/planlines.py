@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from inspector.resume import Need, Planned, Refusal, Warned
     from inspector.tui.deciding import Deciding
+    from inspector.tui.driving import Planned as Made
 
 NAMED = 200
 """Pieces of work of one kind that are listed."""
@@ -80,7 +81,7 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
         return [Row(plain(" the plan is being made …", "dim"))]
     if plan is None:
         return [Row(line) for line in _words(planned.error or "there is no plan", width, "failed")]
-    found: list[Row] = []
+    found = [*_owner(planned, deciding.decisions.take_over)]
     for refusal in plan.refusals:
         found += _refused(refusal, deciding, width, sentence)
     needs = deciding.needs()
@@ -94,6 +95,27 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
     found += _work("would run", plan.runs, "accent")
     found += _work("is taken over, and does not run", plan.replays, "replayed")
     return found
+
+
+def driven(planned: Made) -> str:
+    """Who drives the run."""
+    return f"driven by {planned.owner}"
+
+
+def _owner(planned: Made, reason: str | None) -> Iterator[Row]:
+    """Who drives the run, what of it is under way there, and what can be done about that."""
+    if planned.owner is None:
+        return
+    yield Row(plain(f" {driven(planned)}", "running"))
+    for item in planned.pending:
+        if item.status == "in_flight":
+            since = f", since {item.since}" if item.since else ""
+            yield Row(plain(f"     under way there: {item.name} {item.call_id or ''}{since}", "running"))
+    if reason is not None:
+        yield Row(plain(f"     is taken over: {reason}", "waiting"))
+    else:
+        keys = (Span("     F ", "key"), Span("follows it   "), Span("K ", "key"), Span("takes it over, with a reason"))
+        yield Row(Line(keys))
 
 
 def _heading(text: str, note: str = "") -> Row:

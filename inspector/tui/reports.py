@@ -28,6 +28,15 @@ if TYPE_CHECKING:  # nobody has to wait for what is not asked for yet
     from inspector.resume.judge import Verdict
 
 
+class Part(NamedTuple):
+    """Where a run is. `step` is the one that another run goes on from; None: that run says so, or after the last."""
+
+    path: str
+    run: str | None = None
+    format: str | None = None
+    step: int | None = None
+
+
 class Facts(Record, frozen=True, kw_only=True):
     """The open run as far as it is known: `known` steps, `read` of it, `done` when that is all."""
 
@@ -39,6 +48,8 @@ class Facts(Record, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     read: Progress | None = None
     done: bool = False
+    seams: tuple[int, ...] = ()
+    """The steps at which runs go on that stand behind others, in order."""
 
 
 class Listed(NamedTuple):

@@ -124,8 +124,6 @@ class ResumePage(Page):
         self._tell("heading", told)
         before, at = self._rows, self.rows.cursor
         self._rows = planlines.rows(deciding, width, sentence)
-        if planned is not None and planned.owner is not None:
-            self._rows[:0] = _owner(planned, deciding.decisions.take_over)
         self.rows.show([row.line for row in self._rows], self._stays(before, at))
         self.footer.at(*self.PLACES, without=self._withheld())
 
@@ -346,7 +344,7 @@ class ResumePage(Page):
         assert plan is not None
         self.starting = True
         self.footer.tell("starting …", "running")
-        self.run.start(self.resumption, self.deciding.decisions, plan.plan)
+        self.run.start(self.resumption, self.deciding.decisions, plan)
 
     def action_owner(self, how: str) -> None:
         """Follow whoever drives the run, or take it over."""
@@ -359,7 +357,7 @@ class ResumePage(Page):
             self.run.follow_owner(planned)
         else:
             told = (
-                _told_owner(planned),
+                planlines.driven(planned),
                 "Whoever drives it stops at its next boundary. What is under way there may happen twice.",
                 "An empty reason takes nothing over. The reason is written into the new run's journal.",
             )
@@ -373,23 +371,6 @@ class ResumePage(Page):
         self.run.left(self.resumption)
         self.dismiss(None)
         return True
-
-
-def _owner(planned: Planned, reason: str | None) -> list[Row]:
-    """Who drives the run, what of it is under way there, and what can be done about that."""
-    told = [Row(Line((Span(f" {_told_owner(planned)}", "running"),)))]
-    for item in planned.pending:
-        if item.status == "in_flight":
-            since = f", since {item.since}" if item.since else ""
-            told.append(Row(plain(f"     under way there: {item.name} {item.call_id or ''}{since}", "running")))
-    if reason is not None:
-        return [*told, Row(plain(f"     is taken over: {reason}", "waiting"))]
-    keys = (Span("     F ", "key"), Span("follows it   "), Span("K ", "key"), Span("takes it over, with a reason"))
-    return [*told, Row(Line(keys))]
-
-
-def _told_owner(planned: Planned) -> str:
-    return f"driven by {planned.owner}"
 
 
 def _anything(text: str) -> str | None:

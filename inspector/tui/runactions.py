@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from inspector.errors import InspectorError
 from inspector.tui import masking
 from inspector.tui.bars import Bar
 from inspector.tui.line import Line
 from inspector.tui.means import Means
-from inspector.tui.reports import Compared, Failed, Judged, Report
+from inspector.tui.reports import Compared, Failed, Judged, Part, Report
 from inspector.tui.rows import Rows
 from inspector.tui.runkeys import RunKeys
 
@@ -136,12 +138,18 @@ class RunActions(RunKeys):
         else:
             from inspector.tui import comparing
 
-            at_last = self.session.cursor == self.session.last
+            step = self.session.cursor
+            at_last = step == self.session.last
             if self.verdict is not None and self.verdict.code is not None:
-                job = comparing.code(self.code.target or "", self.session.cursor, self.verdict)
-                self.loader.compare("judge", job)
-            self.code.judge(None if at_last else self.session.cursor)
+                known = self.verdict if at_last else msgspec.structs.replace(self.verdict, plan=None)
+                self.loader.compare("judge", comparing.code(self.code.target or "", step, known))
+            self.code.judge(None if at_last else step, None if at_last else self.part(step))
             self.tell(f"importing {self.code.target} …", "accent")
+        return None
+
+    def part(self, step: int | None) -> Part | None:
+        """Which run a step is of, with its number there; None for the last one, of the run that is open, and where
+        there is no run."""
         return None
 
     def ask_code(self, then: Callable[[], object]) -> None:

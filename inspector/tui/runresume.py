@@ -11,12 +11,13 @@ from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line
 from inspector.tui.live import Live
+from inspector.tui.reports import Part
 from inspector.tui.runactions import RunActions
 
 if TYPE_CHECKING:
     from collections.abc import Set
 
-    from inspector.resume.plan import Decisions
+    from inspector.resume.plan import Decisions, Plan
     from inspector.tui.deciding import Deciding
     from inspector.tui.desk import Desk
     from inspector.tui.driving import Planned, Resumption, Told
@@ -121,13 +122,13 @@ class RunResume(RunActions):
 
         assert self.desk is not None
         assert self.code is not None
+        # Of a node that is run again, it is the last step in the run that one stands in.
+        of_node = None if rerun is None else self.part(self.session.cursor)
+        part = (self.part(step) if of_node is None else of_node._replace(step=None)) or self.desk.parts()[-1]
         resumption = Resumption(
             lambda told: self.post_message(self.Drove(resumption, told)),
-            self.desk.path,
-            run=self.desk.opened_run,
-            step=step,
+            part,
             rerun=rerun,
-            format=self.desk.format,
             target=self.code.target or "",
             breaks=self.means.breaks,
             fatal=self.code.fatal,
@@ -135,11 +136,24 @@ class RunResume(RunActions):
         at = self.session.last if step is None else step
         self.app.push_screen(ResumePage(self, resumption, self.decided_at(at) if rerun is None else None))
 
-    def start(self, resumption: Resumption, decisions: Decisions, expected: str | None) -> None:
+    def part(self, step: int | None) -> Part | None:
+        if step is None or self.desk is None:
+            return None
+        behind, own = self.session.part(step)
+        return self.desk.parts()[-1 - behind]._replace(step=own)
+
+    def _behind(self, part: Part) -> tuple[Part, ...]:
+        """What a run that goes on from a part stands behind: that, and what is before it."""
+        assert self.desk is not None
+        parts = self.desk.parts()
+        at = next(at for at, other in enumerate(parts) if other._replace(step=None) == part._replace(step=None))
+        return (*parts[:at], part)
+
+    def start(self, resumption: Resumption, decisions: Decisions, plan: Plan) -> None:
         """Begin to drive."""
-        self.live = Live(resumption)
+        self.live = Live(resumption, self._behind(resumption.part._replace(step=plan.step)))
         self.app.resumptions.append(resumption)  # type: ignore[attr-defined]
-        resumption.start(decisions, expected)
+        resumption.start(decisions, plan.plan)
 
     def left(self, resumption: Resumption) -> None:
         """The plan was left."""
@@ -186,7 +200,7 @@ class RunResume(RunActions):
         """Show a run as it is driven: a new one in its own trace, one of a store where it is already open."""
         assert self.desk is not None
         if trace is not None and trace != self.desk.path:
-            self.desk.enter(trace, live)
+            self.desk.enter(Part(trace), behind=live.behind, shows=live)
             return
         self.shows = live
         self.update_verdict()
@@ -298,7 +312,7 @@ class RunResume(RunActions):
         if hasattr(page, "back"):
             page.back()
         if successor is not None and successor.trace is not None:
-            self.desk.enter(successor.trace, None)
+            self.desk.enter(Part(successor.trace), behind=self.desk.parts())
         elif not self.session.following:
             self.action_follow()
 

@@ -1,5 +1,6 @@
 """The screen of a run: what the loader reports goes to the session, and from there to what is to be seen."""
 
+from inspector.model.run import RunLink
 from inspector.tui.editing import RunEditing
 from inspector.tui.header import rate
 from inspector.tui.reports import Damaged, Exported, Failed, Fetched, Known, Report, Scanned, Searched, Stood
@@ -94,7 +95,18 @@ class RunScreen(RunEditing):
         if event.rows is self.timeline:
             event.stop()
             link = self.session.facts.run.resumed_from if self.session.facts is not None else None
-            if link is not None and self.session.cursor == 0 and self.session.leads_back and self.desk is not None:
-                self.desk.go_back_to(link.step)
+            if link is not None and self.session.cursor == 0:
+                self._open_before(link)
             else:
                 self.action_other_pane()
+
+    def _open_before(self, link: RunLink) -> None:
+        """Open the run that this one goes on from, over it, at the step that it goes on from."""
+        from inspector.tui.apart import whereabouts
+
+        assert self.desk is not None
+        place = whereabouts(link, self.desk.parts()[0].path)
+        if place is None:
+            self.footer.tell(f"where {link.run} is cannot be told: open it by its path")
+        else:
+            self.desk.enter(place, follow=False)

@@ -5,7 +5,7 @@ The screen hands reports in and keys on, and asks for snapshots; what has to be 
 """
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
@@ -38,8 +38,6 @@ class Session:
         self.facts: Facts | None = None
         self.badges: tuple[str, ...] = ()
         """What the header tells of the screen itself."""
-        self.leads_back = False
-        """Whether the run that this one goes on from is open below it."""
         self.cursor = 0
         self.marked: int | None = None
         self.filter = Filter()
@@ -243,10 +241,16 @@ class Session:
             found=self.text,
             marked=seq == self.marked,
             continues=self.facts.run.resumed_from if seq == 0 and self.facts is not None else None,
-            leads_back=self.leads_back,
+            seam=seq in self.facts.seams if self.facts is not None else False,
             damage=self.damage.get(seq) or behind,
             behind=behind is not None and seq not in self.damage,
         )
+
+    def part(self, step: int) -> tuple[int, int]:
+        """(how many runs stand behind the one that a step is of, its number in that one)."""
+        seams = self.facts.seams if self.facts is not None else ()
+        at = bisect_right(seams, step)
+        return len(seams) - at, step - (seams[at - 1] if at else 0)
 
     @property
     def driverless(self) -> bool:

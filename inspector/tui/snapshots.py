@@ -55,8 +55,8 @@ class Row(Record, frozen=True, kw_only=True):
     marked: bool = False
     continues: RunLink | None = None
     """Of step 0: what the run goes on from."""
-    leads_back: bool = False
-    """Whether Enter goes to that."""
+    seam: bool = False
+    """Whether another run goes on here."""
     damage: Problem | None = None
     """What is missing before the step, or `behind` the last one."""
     behind: bool = False

@@ -10,25 +10,34 @@ import locale
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from inspector import policy
 from inspector.errors import UnreadableError, UsageError
 from inspector.tui.loader import Loader
 from inspector.tui.means import LOOKING, Means
-from inspector.tui.reports import Opened, Report
+from inspector.tui.reports import Opened, Part, Report
 
 
 class Opening:
-    """A path that is being opened: its loader, and what that reports until somebody takes it."""
+    """A path that is being opened: its loader, and what that reports until somebody takes it. `behind`: the runs that
+    the one there goes on from, and that are shown before it."""
 
-    def __init__(self, path: str, *, run: str | None = None, step: int | None = None, format: str | None = None):
+    def __init__(
+        self,
+        path: str,
+        *,
+        run: str | None = None,
+        step: int | None = None,
+        format: str | None = None,
+        behind: Sequence[Part] = (),
+    ) -> None:
         self.path, self.format, self.step = path, format, step
         self._turn = threading.Lock()
         self._kept: list[Report] = []
         self._take: Callable[[Report], object] | None = None
         self.loader = Loader(self.post)
-        self.loader.open(path, format, run, step)
+        self.loader.open(path, format, run, step, behind)
 
     def post(self, report: Report) -> None:
         """Take a report, from any thread."""

@@ -69,6 +69,8 @@ def line(row: Row, columns: Columns, ascii: bool = False) -> Line:
     if row.timed is None:
         return Line((number, sign, Span(" " * (columns.since + columns.bar)), Span(" …", "dim")))
     step = row.timed.step
+    if row.seam:
+        return Line((number, sign, Span(" ── ", "accent"), *_found(step.summary or "", row.found, "accent")))
     late = row.timed.since is not None and row.timed.since < 0
     style = NAME_STYLES.get(step.status, "")
     name = printable(" " * min(row.timed.depth * INDENT, columns.name // 2) + step.name[: columns.name * 2], ascii)
@@ -95,7 +97,7 @@ def _start(row: Row) -> tuple[Span, ...]:
     if link is None:
         return (Span(" start  before the first step", "dim"),)
     told = f" continues {link.run}" if link.step is None else f" continues step {link.step} of {link.run}"
-    return (Span(told, "accent"), Span("  Enter opens it" if row.leads_back else "", "dim"))
+    return (Span(told, "accent"), Span("  Enter opens it", "dim"))
 
 
 def _shown(name: str, width: int, path: bool) -> str:

@@ -130,7 +130,8 @@ def test_run_check_resume(shell: Shell) -> None:
     assert (lines[-1]["replayed"], lines[-1]["ran"], lines[-1]["resumed_from"]) == (2, 2, plan_run(shell))
     assert shell.paid() == ["A 5"]
     _, (shown,), _ = shell("show", "b.jsonl", "--json")
-    assert shown["run"]["resumed_from"] == {"run": plan_run(shell), "step": 2}
+    path = str(shell.folder / "a.jsonl")
+    assert shown["run"]["resumed_from"] == {"run": plan_run(shell), "step": 2, "path": path}
     told = {message["call_id"]: message["text"] for message in shown["state"]["messages"] if message["role"] == "tool"}
     assert told == {"c1": "5", "c2": "paid 5", "c3": "not that one"}
 

@@ -139,7 +139,7 @@ async def test_pause_one_step_go_on_and_stop_at_a_boundary(tmp_path: Path) -> No
         await until(pilot, lambda: any("held before tool pay" in row and "breakpoint" in row for row in texts(app)))
         await press(pilot, "s")
         await until(pilot, lambda: any("held before model" in row for row in texts(app)))
-        await until(pilot, lambda: run_screen(app).session.last == 1)
+        await until(pilot, lambda: run_screen(app).session.last == 4)
         await press(pilot, "s")
         await until(pilot, lambda: any("held before tool ship" in row for row in texts(app)))
         await press(pilot, "ctrl+c")
@@ -209,7 +209,8 @@ async def test_a_network_that_failed_goes_on_where_it_failed(tmp_path: Path) -> 
         assert "r runs sections/polish" in texts(app)[1]
         await press(pilot, "r")
         await ended(app, pilot, "completed")
-        assert run_screen(app).session.last == 32
+        assert run_screen(app).session.facts.seams == (49,)  # type: ignore[union-attr]
+        assert run_screen(app).session.last == 49 + 32
 
 
 async def test_a_folder_of_wfpy_and_a_run_from_an_earlier_step(tmp_path: Path) -> None:
@@ -223,7 +224,8 @@ async def test_a_folder_of_wfpy_and_a_run_from_an_earlier_step(tmp_path: Path) -
         await planned(app, pilot)
         await press(pilot, "r")
         await ended(app, pilot, "completed")
-        assert run_screen(app).session.last == 1
+        assert run_screen(app).session.facts.seams == (17,)  # type: ignore[union-attr]
+        assert run_screen(app).session.last == 17 + 1
 
 
 async def test_a_live_owner_is_named_and_the_second_inspector_follows(
@@ -255,7 +257,7 @@ async def test_a_live_owner_is_named_and_the_second_inspector_follows(
         steering.go()
         await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
         await settle(pilot)
-        assert run_screen(app).session.cursor == run_screen(app).session.last == 4
+        assert run_screen(app).session.cursor == run_screen(app).session.last == 2 + 1 + 4
         thread.join(30)
         await until(pilot, lambda: any("nothing is left to run" in row for row in texts(app)))
         await press(pilot, "q")
@@ -343,31 +345,97 @@ async def test_a_run_that_no_driver_resumes_says_so_and_asks_for_no_code() -> No
         assert "nothing here resumes such a run" in texts(app)[-1]
 
 
-async def test_a_run_that_goes_on_says_what_it_continues_and_leads_back_there(tmp_path: Path) -> None:
+async def test_the_old_steps_and_the_new_ones_stand_on_one_timeline(tmp_path: Path) -> None:
     path, target = two(tmp_path)
     gate(tmp_path)
-    async with opened(path, target) as (app, pilot):
+    async with opened(path, target, size=(120, 30)) as (app, pilot):
         above = run_screen(app)
         await press(pilot, "r")
         await approve_all(app, pilot)
         await press(pilot, "r")
         await ended(app, pilot, "completed")
-        run = above.session.facts.run.id  # type: ignore[union-attr]
-        assert run_screen(app) is not above
-        await press(pilot, "g", "0", "enter")
+        screen, run = run_screen(app), above.session.facts.run.id  # type: ignore[union-attr]
+        new = screen.session.facts.run.id  # type: ignore[union-attr]
+        assert screen is not above
+        kinds = ["start", "model", "tools", "──", "tools", "model", "tools", "model"]
+        rows = row_texts(screen.timeline)
+        assert [next(kind for kind in {*kinds} if f" {kind} " in row) for row in rows] == kinds
+        assert f"{new} goes on from step 2; its own step 1 is 4 here" in rows[3]
+        await press(pilot, "g", "2", "enter", "tab", "1")
         await settle(pilot)
-        rows = row_texts(run_screen(app).timeline)
-        assert f"continues step 2 of {run}" in rows[0]
-        assert "Enter opens it" in rows[0]
-        await press(pilot, "enter")
+        assert "waiting" in "\n".join(texts(app)), "what was then"
+        await press(pilot, "tab", "g", "3", "enter", "tab", "7")
+        await settle(pilot)
+        assert '"record":"header"' in "\n".join(texts(app)), "what the new run began with"
+        await press(pilot, "tab", "slash", *"shipped A-1", "enter")
+        await settle(pilot)
+        assert screen.session.cursor == 6
+        # From a step of the old run, that is gone on from; from one of the new run, the new one.
+        for at, (step, place) in {"2": (1, path), "6": (2, str(above.live.trace))}.items():  # type: ignore[union-attr]
+            await press(pilot, "g", at, "enter", "R")
+            page = await planned(app, pilot)
+            assert page.deciding.plan is not None
+            assert (page.resumption.path, page.deciding.plan.step) == (place, step)
+            await press(pilot, "q")
+        await press(pilot, "g", "2", "enter", "d")
+        await until(pilot, lambda: any("A resume after step 2 is possible" in row for row in texts(app)))
+        await press(pilot, "q", "q")
         await until(pilot, lambda: run_screen(app) is above)
-        assert above.session.cursor == 2
         trace = above.live.trace  # type: ignore[union-attr]
     async with opened(str(trace), None) as (app, pilot):
         await press(pilot, "g", "0", "enter")
         await settle(pilot)
-        assert f"continues step 2 of {run}" in row_texts(run_screen(app).timeline)[0]
-        assert "Enter" not in row_texts(run_screen(app).timeline)[0], "where that is, is not known"
+        assert f"continues step 2 of {run}  Enter opens it" in row_texts(run_screen(app).timeline)[0]
+        await press(pilot, "enter")
+        await until(pilot, lambda: app.desk.parent and app.desk.run)
+        await settle(pilot)
+        assert run_screen(app).session.facts.run.id == run  # type: ignore[union-attr]
+        assert run_screen(app).session.cursor == 2
+        assert not run_screen(app).session.following
+        await press(pilot, "q")
+        await until(pilot, lambda: run_screen(app).session.cursor == 0)
+        Path(path).rename(tmp_path / "elsewhere.jsonl")
+        (tmp_path / "state/runinspect/claims").rename(tmp_path / "claims")
+        await press(pilot, "enter")
+        assert "cannot be told" in texts(app)[-1]
+
+
+async def test_a_run_that_was_resumed_twice_and_forked_stands_behind_all_that_it_goes_on_from(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target, size=(120, 30), breaks=("tool:pay",)) as (app, pilot):
+        await press(pilot, "r")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("held before tool pay" in row for row in texts(app)))
+        await press(pilot, "s")
+        await until(pilot, lambda: any("held before model" in row for row in texts(app)))
+        await press(pilot, "s")
+        await until(pilot, lambda: any("held before tool ship" in row for row in texts(app)))
+        await press(pilot, "ctrl+c")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        facts = run_screen(app).session.facts
+        assert facts is not None
+        assert len(facts.seams) == 2
+        assert facts.run.resumed_from is None, "the first of them goes on from none"
+        names = [part.path for part in app.desk.parts()]
+        assert len(set(names)) == 3
+        # A fork from the second of the three has only the first two before it.
+        await press(pilot, "g", *str(facts.seams[1]), "enter", "R")
+        page = await planned(app, pilot)
+        assert page.resumption.path == names[1]
+        for code in {row.code for row in page._rows if row.code}:
+            page.rows.move(next(at for at, row in enumerate(page._rows) if row.code == code))
+            await press(pilot, "c")
+            await planned(app, pilot)
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        assert [part.path for part in app.desk.parts()][:2] == names[:2]
+        assert len(app.desk.parts()) == 3
+        assert app.desk.parts()[1].step == facts.seams[1] - facts.seams[0] - 1
 
 
 async def test_the_cursor_stands_on_the_first_decision_that_is_owed(tmp_path: Path) -> None:
@@ -421,11 +489,12 @@ async def test_the_output_of_an_import_and_code_that_cannot_be_imported(tmp_path
 CODES = sorted(set(SENTENCES) - {"plan_changed"})
 
 
-@pytest.fixture
-def refusing(monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """A plan that is refused for every reason there is."""
-    refusals = tuple(Refusal(code=code, subject=f"s-{code}", detail=f"the difference of {code}") for code in CODES)
-    warnings = tuple(warn(code, f"w-{code}", f"what {code} is about") for code in CODES)
+@pytest.fixture(params=[[code for code in CODES if code != "owned"], ["owned"]], ids=["all", "owned"])
+def refusing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """A plan that is refused for every reason there is; of a run that somebody drives, other reasons do not count."""
+    codes = request.param
+    refusals = tuple(Refusal(code=code, subject=f"s-{code}", detail=f"the difference of {code}") for code in codes)
+    warnings = tuple(warn(code, f"w-{code}", f"what {code} is about") for code in codes)
     plan = Plan(resumable=False, driver="fake", step=4, refusals=refusals, warnings=warnings)
     fake = Driver(
         name="fake",
@@ -443,7 +512,7 @@ async def test_every_code_is_shown_with_its_difference_and_a_sentence(refusing: 
         page = await planned(app, pilot)
         shown = row_texts(page.rows)
         text = " ".join(row.strip() for row in shown)
-        for code in CODES:
+        for code in (refusal.code for refusal in refusing.refusals):
             assert f"x refused  {code}  s-{code}" in text
             assert f"the difference of {code}" in text
             assert SENTENCES[code] in text
@@ -455,8 +524,9 @@ async def test_every_code_is_shown_with_its_difference_and_a_sentence(refusing: 
 def test_every_code_is_in_the_json(refusing: Plan) -> None:
     plan = json.loads(msgspec.json.encode(check(open_job(SUSPENDED, load(AGENT)))))
     assert not plan["resumable"]
-    assert {refusal["code"] for refusal in plan["refusals"]} == set(CODES)
-    assert {warning["code"] for warning in plan["warnings"]} == set(CODES)
+    codes = {refusal.code for refusal in refusing.refusals}
+    assert {refusal["code"] for refusal in plan["refusals"]} == codes
+    assert {warning["code"] for warning in plan["warnings"]} == codes
 
 
 def test_every_code_in_the_source_has_a_sentence() -> None:
@@ -479,7 +549,10 @@ async def test_a_run_leaves_the_screen_goes_on_by_itself_and_is_followed(tmp_pat
         await until(pilot, lambda: app.desk.run is not None and app.desk.run is not held and app.desk.parent.parent)  # type: ignore[union-attr]
         await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
         await settle(pilot)
-        assert run_screen(app).session.last == 2, "the tool that it was held before, and the answer"
+        session = run_screen(app).session
+        assert session.facts is not None
+        assert len(session.facts.seams) == 2
+        assert session.last == session.facts.seams[-1] + 2, "the tool that it was held before, and the answer"
         assert held.shows is not None
         assert "goes on as process" in held.shows.line_text()
 

@@ -9,7 +9,9 @@ import pytest
 from textual.pilot import Pilot
 
 from inspector import resume as resuming
-from inspector.model.run import Pending
+from inspector.formats.memory import OneRun
+from inspector.model.joined import Joined
+from inspector.model.run import Pending, RunLink
 from inspector.resume import Driver, Edit, Ended, Need, Plan, Planned, Refusal, warn
 from inspector.resume.steering import Steering
 from inspector.tui.app import Inspector
@@ -281,3 +283,20 @@ def test_the_run_has_not_stopped(snap_compare: Compare, monkeypatch: pytest.Monk
         await press(pilot, "ctrl+c")
 
     assert snap_compare(app, terminal_size=NARROW, run_before=before)
+
+
+@SIZES
+def test_a_run_goes_on_behind_another(
+    snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = fakes.refund(
+        (), fakes.REFUND[:2], id="4712", status="running", reason=None, resumed_from=RunLink(run="4711", step=4)
+    )
+    whole = Joined(fakes.refund((), resumed_from=RunLink(run="4699", step=12)), 4, again)
+    app = app_for(monkeypatch, OneRun(whole, "4712"))
+
+    async def before(pilot: Pilot[object]) -> None:
+        await settle(pilot)
+        await press(pilot, "left", "left")
+
+    assert snap_compare(app, terminal_size=size, run_before=before)

@@ -32,6 +32,7 @@ from inspector.runner.network.watch import Watch, dressed, scoped
 from inspector.runner.outbox import Sink
 from inspector.runner.place import Place, kept_open
 from inspector.runner.places import new_id
+from inspector.runner.restore import whereabouts
 
 if TYPE_CHECKING:
     from inspector.runner.network.durable import DurableNetwork
@@ -277,9 +278,9 @@ class ResumingNetwork(GoingOn):
             driven.edited = edited
             driven.control.fence(lambda: claims.holds(claim))
             driven.open = {happened.id: self._reconciled.get(happened.id) for happened in saved.open}
-            result = await driven.go(
-                trace, journal, today, saved.header.input, RunLink(run=saved.header.id, step=saved.step), self.path
-            )
+            where = whereabouts(self.path if self._stored is None else None)
+            link = RunLink(run=saved.header.id, step=saved.step, path=where)
+            result = await driven.go(trace, journal, today, saved.header.input, link, self.path)
             return msgspec.structs.replace(result, replayed=saved.step, resumed_from=saved.header.id)
         finally:
             claims.release(claim)
