@@ -107,7 +107,7 @@ class Actor:
                     f"sets self.{name}, which is no state: a field with a type and a default "
                     f"(`{name}: ... = ...` in the class) is saved with every firing"
                 )
-        return {name: getattr(instance, name) for name in self.state} if instance is not None else {}
+        return {name: getattr(instance, name) for name in self.state}
 
     def _lost(self, name: str, value: Any) -> bool:
         if name in self.parameters:

@@ -12,7 +12,7 @@ added, so a run is the same each time.
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,12 +24,13 @@ from inspector.dataflow.codec import Values
 from inspector.dataflow.firing import Committed, Firing, guarded, items_of
 from inspector.dataflow.plan import Node, Plan
 from inspector.dataflow.queues import Queues
-from inspector.model.changes import Change, QueueChange
-from inspector.model.run import Actor, Consumed, Produced, State, Step
+from inspector.model.changes import Change
+from inspector.model.run import Actor, State, Step
 from inspector.model.values import Value, preview
 
 EXHAUSTED = "$exhausted"
 """The state field of a source that has put its last token."""
+Times = tuple[str | None, str | None]
 
 
 class NetworkRun:
@@ -53,7 +54,7 @@ class NetworkRun:
         self._active = [0] * len(plan.nodes)
         self._opened: dict[int, tuple[Value, list[Value]]] = {}
         self._last = -1
-        self._told = shown.Told()
+        self._told = shown.Firings(self._firings, self._flying, self._held)
         self._check(range(len(plan.nodes)))
 
     def _fresh(self, node: Node) -> dict[str, Value]:
@@ -74,23 +75,34 @@ class NetworkRun:
         self._check(range(len(self.plan.nodes)))
         return kept
 
-    def ready(self, limit: int) -> list[Firing]:
-        """Up to `limit` firings that may begin now, in turn, beginning behind the node that fired last."""
+    def ready(self) -> list[Firing]:
+        """The firings that may begin now, in turn, beginning behind the node that fired last."""
         start = bisect_right(self._enabled, self._last)
-        count = len(self._enabled)
-        return [self._firings[self._enabled[(start + at) % count]] for at in range(min(limit, count))]
+        return [self._firings[number] for number in (*self._enabled[start:], *self._enabled[:start])]
+
+    def first(self) -> Firing | None:
+        """The firing whose turn it is; None when none may begin."""
+        if not self._enabled:
+            return None
+        at = bisect_right(self._enabled, self._last)
+        return self._firings[self._enabled[at if at < len(self._enabled) else 0]]
 
     def begin(self, firing: Firing) -> None:
-        """The firing is under way."""
-        self._disable(firing.number)
-        self._told.began(firing.number)
-        self._flying[firing.number] = firing
-        self._count(firing.number, 1)
+        """The firing is under way: it is no longer `ready`."""
+        number = firing.number
+        del self._firings[number]
+        self._enabled.remove(number)
+        self._told.began(number)
+        self._flying[number] = firing
+
+    def start(self, firing: Firing) -> None:
+        """The body of a firing under way begins: from now on it may have happened."""
+        self._told.started(firing.number)
 
     @property
-    def flying(self) -> Sequence[Firing]:
+    def flying(self) -> Collection[Firing]:
         """The firings under way."""
-        return tuple(self._flying.values())
+        return self._flying.values()
 
     @property
     def held(self) -> Mapping[int, Value]:
@@ -110,24 +122,25 @@ class NetworkRun:
         self,
         firing: Firing,
         puts: Sequence[tuple[str, Value]],
-        state: Mapping[str, Value],
+        state: dict[str, Value],
         context: Mapping[str, Value] | None = None,
-        **times: str | None,
+        times: Times = (None, None),
     ) -> Committed:
         """The firing succeeded: it put `puts` (port, saved token), its state is now `state`, and it set `context`.
-        `times` are the step's `started` and `ended`."""
+        `times` are when the step began and ended."""
         self._land(firing)
         exhausts = firing.node.kind == "source" and not puts and not (firing.action and firing.action.guard)
-        self._states[firing.number] = {**state, EXHAUSTED: True} if exhausts else dict(state)
-        self._held.pop(firing.number, None)
-        return self._commit(firing, "firing", puts, context or {}, times, preview([token for _, token in puts], 120))
+        self._states[firing.number] = {**state, EXHAUSTED: True} if exhausts else state
+        if self._held:
+            self._held.pop(firing.number, None)
+        return self._commit(firing, "firing", puts, context, times, preview([token for _, token in puts], 120))
 
-    def decide(self, firing: Firing, outcome: bool = True, **times: str | None) -> Committed:
+    def decide(self, firing: Firing, outcome: bool = True, times: Times = (None, None)) -> Committed:
         """Carry out a control node: a `when` whose condition was `outcome`, or the next turn of a loop."""
         self._land(firing)
         if firing.node.kind == "when":
             branch = "then" if outcome else "otherwise"
-            return self._commit(firing, "node", [(branch, firing.tokens["value"])], {}, times, branch)
+            return self._commit(firing, "node", [(branch, firing.tokens["value"])], None, times, branch)
         # The token stays in its queue until its last item is through, so a step of a long loop is small.
         items = self._items(firing.number, firing.tokens["items"])
         index = self._states[firing.number].get("index", 0)
@@ -135,10 +148,10 @@ class NetworkRun:
             item = self.values.apart(items[index])
             self._states[firing.number] = {"index": index + 1}
             going = msgspec.structs.replace(firing, queues=())
-            return self._commit(going, "node", [("item", item)], {}, times, f"item {index + 1} of {len(items)}")
+            return self._commit(going, "node", [("item", item)], None, times, f"item {index + 1} of {len(items)}")
         self._states[firing.number] = {}
         self._opened.pop(firing.number, None)
-        return self._commit(firing, "node", [("done", len(items))], {}, times, f"{len(items)} items done")
+        return self._commit(firing, "node", [("done", len(items))], None, times, f"{len(items)} items done")
 
     def _items(self, number: int, token: Value) -> list[Value]:
         if number not in self._opened or self._opened[number][0] is not token:
@@ -151,15 +164,20 @@ class NetworkRun:
         if retry:
             self._check([firing.number])
 
-    def reopen(self, number: int, failed: str | None = None) -> None:
-        """A node whose firing was released may fire again; the state tells how it has `failed`."""
-        if failed is not None:
-            self._told.failed[number] = failed
+    def fail(self, firing: Firing, why: str, *, doubted: bool = False) -> None:
+        """The state tells of a firing that was released or held that it failed, and why; `doubted`: that it may have
+        had its effects already. Its node may fire again after `reopen`."""
+        self._told.failed(firing, why)
+        if doubted:
+            self._told.doubt(firing.number)
+
+    def reopen(self, number: int) -> None:
+        """A node whose firing was released may fire again."""
         self._check([number])
 
     def doubt(self, number: int) -> None:
         """The same, but it may have had its effects already, which the state tells."""
-        self._told.doubted.add(number)
+        self._told.doubt(number)
         self._check([number])
 
     def hold(self, firing: Firing, inner: Value) -> None:
@@ -194,6 +212,7 @@ class NetworkRun:
 
     def _land(self, firing: Firing) -> None:
         del self._flying[firing.number]
+        self._told.landed(firing.number)
         self._count(firing.number, -1)
 
     def _commit(
@@ -201,63 +220,55 @@ class NetworkRun:
         firing: Firing,
         kind: Any,
         puts: Sequence[tuple[str, Value]],
-        context: Mapping[str, Value],
-        times: Mapping[str, str | None],
+        context: Mapping[str, Value] | None,
+        times: Times,
         summary: str,
     ) -> Committed:
-        number, node = firing.number, firing.node
-        taken = {queue: self.queues.take(queue) for queue in firing.queues}
+        number, node, queues = firing.number, firing.node, self.queues
+        taken = {queue: queues.take(queue) for queue in firing.queues}
         put: dict[int, list[Value]] = {}
         for port, token in puts:
             for queue in node.writes.get(port, ()):
                 put.setdefault(queue, []).append(token)
         # The arrival order of what one firing puts is by queue, so that the journal tells it.
-        placed = sorted(put.items())
+        placed = sorted(put.items()) if len(put) > 1 else list(put.items())
         for queue, tokens in placed:
             for token in tokens:
-                self.queues.put(queue, token)
+                queues.put(queue, token)
         self._counts[number] += 1
         self._last = number
-        self.context.update(context)
+        if context:
+            self.context.update(context)
         self.seq += 1
-        links = self.plan.links
+        self._check(self._touched(number, taken, put))
+        consumed, produced, moved = shown.moves(self.plan.links, taken, placed)
         step = Step(
             seq=self.seq,
             kind=kind,
             name=node.name,
             status="done",
-            started=times.get("started"),
-            ended=times.get("ended"),
+            started=times[0],
+            ended=times[1],
             summary=summary,
-            consumed=tuple([Consumed(queue=links[q].id, count=1, tokens=(token,)) for q, token in taken.items()]),
-            produced=tuple([Produced(queue=links[q].id, tokens=tuple(t), count=len(t)) for q, t in placed]),
+            consumed=consumed,
+            produced=produced,
         )
-        self._check(self._touched(number, taken, put))
-        change = Change(
-            moved=tuple(
-                [
-                    QueueChange(index=q, taken=1 if q in taken else 0, put=tuple(put.get(q, ())))
-                    for q in sorted({*taken, *put})
-                ]
-            ),
-            acted={str(number): self._actor(number)},
-            values=dict(context) if context else UNSET,
-            **self._told.news(self._firings, self._flying, self._held),
-        )
+        pending, begun, owed = self._told.news()
+        acted, values = {str(number): self._actor(number)}, dict(context) if context else UNSET
+        change = Change(pending=pending, begun=begun, owed=owed, moved=moved, acted=acted, values=values)
         return Committed(step, change)
 
     def _touched(self, number: int, taken: Iterable[int], put: Iterable[int]) -> set[int]:
-        links = self.plan.links
-        found = {number, *self._loops[number]}
+        links, found = self.plan.links, {number, *self._loops[number]}
         for queue in put:
             target = links[queue].target
             # A token behind others changes nothing for what can fire in one way only, and can already.
             if target is not None and not (target in self._firings and len(self.plan.nodes[target].actions) == 1):
-                found |= {target, *self._loops[target]}
+                found.update((target, *self._loops[target]))
         for queue in taken:
-            source = links[queue].source
-            if links[queue].capacity is not None and source is not None:
-                found.add(source)
+            link = links[queue]
+            if link.capacity is not None and link.source is not None:
+                found.add(link.source)
         return found
 
     def _check(self, numbers: Iterable[int], *, waking: bool = False) -> None:
@@ -284,8 +295,9 @@ class NetworkRun:
             self._count(number, 1)
 
     def _disable(self, number: int) -> None:
-        self._told.left(self._firings.pop(number))
+        del self._firings[number]
         self._enabled.remove(number)
+        self._told.toggled.add(number)
         self._count(number, -1)
 
     def _count(self, number: int, by: int) -> None:
@@ -299,7 +311,7 @@ class NetworkRun:
         if self.queues.full(number):
             return None
         if node.kind == "loop":
-            return self._loop(number, node)
+            return None if self._active[number] else self._with_tokens(number, node, None, ("items",))
         if node.kind == "when":
             return self._with_tokens(number, node, None, ("value",))
         for act in node.actions:
@@ -308,21 +320,16 @@ class NetworkRun:
                 return admitted
         return None
 
-    def _loop(self, number: int, node: Node) -> Firing | None:
-        if self._active[number]:
-            return None
-        return self._with_tokens(number, node, None, ("items",))
-
     def _with_tokens(self, number: int, node: Node, act: Action | None, ports: Sequence[str]) -> Firing | None:
-        queues = []
+        queues, tokens = [], {}
         for port in ports:
             queue = self.queues.front(number, port)
             if queue is None:
                 return None
             queues.append(queue)
+            tokens[port] = self.queues[queue][0]
         if act is not None and not ports and not self._goes_on(number, node, act):
             return None
-        tokens = {port: self.queues[queue][0] for port, queue in zip(ports, queues, strict=True)}
         count = self._counts[number] + 1
         return Firing(f"{node.name}#{count}", number, node, act, tuple(queues), tokens, self._states[number], count)
 
@@ -338,7 +345,7 @@ class NetworkRun:
             step=self.seq,
             queues=tuple(shown.queue(link, self.queues[number]) for number, link in enumerate(self.plan.links)),
             actors=tuple(self._actor(number) for number in range(len(self.plan.nodes))),
-            pending=tuple(self._told.pending(self._firings, self._flying, self._held)),
+            pending=tuple(self._told.pending()),
             values=dict(self.context),
         )
 
@@ -365,8 +372,9 @@ class NetworkRun:
         run._states = [{**fresh, **(actor.state or {})} for fresh, actor in zip(run._states, actors, strict=True)]
         run._counts = [actor.fire_count or 0 for actor in actors]
         run._last = machine["last"]
-        run._held = {number: actor.unfinished for number, actor in enumerate(actors) if actor.unfinished is not None}
-        run._enabled, run._firings, run._active = [], {}, [0] * len(plan.nodes)
+        run._held |= {number: actor.unfinished for number, actor in enumerate(actors) if actor.unfinished is not None}
+        run._enabled, run._active = [], [0] * len(plan.nodes)
+        run._firings.clear()
         for number in run._held:
             run._count(number, 1)
         run._check(range(len(plan.nodes)))

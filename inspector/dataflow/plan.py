@@ -41,7 +41,7 @@ class Node:
     def name(self) -> str:
         return "/".join(self.path)
 
-    @property
+    @functools.cached_property
     def actions(self) -> tuple[Action, ...]:
         return self.actor.actions if self.actor else ()
 

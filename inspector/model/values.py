@@ -248,7 +248,7 @@ def preview(value: Value, width: int) -> str:
     the value as the line can show."""
     if isinstance(value, str):
         return shorten(value, width)
-    if type(value) is list and len(value) <= FEW and all(type(item) in _SCALARS for item in value):
+    if type(value) is list and len(value) <= FEW and _SCALARS.issuperset(map(type, value)):
         texts = [_encode(item[: width + 1] if type(item) is str else item).decode() for item in value]
         return shorten(f"[{', '.join(texts)}]", width)
     pieces, length = [], 0

@@ -162,7 +162,7 @@ class Machine(Protocol):
 
 BREATH = 0.01
 """Seconds after which the loop lets others run, however quickly effects follow each other."""
-Perform = Callable[[Effect], Coroutine[Any, Any, None]]
+Perform = Callable[[Effect], Coroutine[Any, Any, object]]
 
 
 async def drive(machine: Machine, perform: Perform, control: Control) -> Effect | None:
@@ -211,17 +211,17 @@ class _Running:
     """The effects under way. One that was begun has always taken its first steps when `one` returns or raises."""
 
     def __init__(self) -> None:
-        self.tasks: set[asyncio.Task[None]] = set()
-        self._ended: list[asyncio.Task[None]] = []
+        self.tasks: set[asyncio.Task[object]] = set()
+        self._ended: list[asyncio.Task[object]] = []
         self._waiter: asyncio.Future[None] | None = None
 
-    def begin(self, performing: Coroutine[Any, Any, None]) -> None:
+    def begin(self, performing: Coroutine[Any, Any, object]) -> None:
         """One more."""
         task = asyncio.ensure_future(performing)
         self.tasks.add(task)
         task.add_done_callback(self._end)
 
-    def _end(self, task: asyncio.Task[None]) -> None:
+    def _end(self, task: asyncio.Task[object]) -> None:
         self.tasks.discard(task)
         self._ended.append(task)
         if self._waiter is not None and not self._waiter.done():

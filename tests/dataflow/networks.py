@@ -74,11 +74,13 @@ def run_on(
 ) -> Iterator[Committed]:
     """Run to the end with up to `workers` firings under way, which end in the order that `rng` likes."""
     for _ in range(steps):
-        while len(run.flying) < workers and (ready := run.ready(1)):
-            run.begin(ready[0])
+        while len(run.flying) < workers and (firing := run.first()) is not None:
+            run.begin(firing)
+            if rng is None or rng.random() < 0.8:
+                run.start(firing)
         if not run.flying:
             return
-        flying = run.flying
+        flying = list(run.flying)
         yield perform(run, flying[0] if rng is None else rng.choice(flying))
     raise AssertionError("the network does not come to rest")
 

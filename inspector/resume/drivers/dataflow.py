@@ -88,7 +88,7 @@ def plan(job: Job) -> Plan:
     elif owner is not None:
         taken = (warn("owned", saved.header.id, owner),)
     findings = [(agent.name, finding) for agent in waits for finding in agent.found.findings]
-    ready = {firing.id: firing for firing in run.ready(len(flat.nodes))}
+    ready = {firing.id: firing for firing in run.ready()}
     open_ids = {happened.id for happened in saved.open}
     return msgspec.structs.replace(
         base,
@@ -198,7 +198,7 @@ def _again(saved: SavedNetwork, flat: NetworkPlan) -> Iterator[Planned]:
 def _doubtful(saved: SavedNetwork, run: NetworkRun) -> Iterator[Firing]:
     """The firings that may have had their effects, and are not declared harmless to run again."""
     begun = {happened.id for happened in saved.open}
-    for firing in run.ready(len(run.plan.nodes)):
+    for firing in run.ready():
         actor = firing.node.actor
         if firing.id in begun and actor is not None and actor.kind != "agent" and actor.idempotency != "supported":
             yield firing

@@ -245,6 +245,7 @@ async def fire(driven: "Driven", firing: Firing) -> list[tuple[str, Value]] | No
     recorder, run = driven.recorder, driven.run
     agent: Agent = firing.node.actor.target  # type: ignore[union-attr]
     inside = Inside(recorder.write, lambda: run.seq, firing.id)
+    run.start(firing)
     started = recorder.operation(firing, "started")
     driven.note("operation", firing, status="started")
     try:
@@ -293,7 +294,7 @@ def _ended(
             driven.fail(firing, RunError(type=type(error).__name__, message=str(error), where=firing.node.path))
             return None
         ended = driven.recorder.clock()
-        driven.step(run.commit(firing, puts, {}, started=started, ended=ended), firing, ended)
+        driven.step(run.commit(firing, puts, {}, times=(started, ended)), firing, ended)
         return puts
     _hold(run, firing, inside)
     if result.status in ("failed", "cancelled"):

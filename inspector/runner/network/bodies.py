@@ -125,9 +125,9 @@ async def fire(
     assert action is not None
     if firing.broken is not None:
         raise firing.broken
-    decode = run.values.decode
-    body, instance = actor.bind(action, {name: decode(value) for name, value in firing.state.items()})
-    arguments = {port: decode(token) for port, token in firing.tokens.items()}
+    values = run.values
+    body, instance = actor.bind(action, {name: values.decode(value) for name, value in firing.state.items()})
+    arguments = {port: values.decode(token) for port, token in firing.tokens.items()}
     if passed := run.plan.passed:
         for queue, token in zip(firing.queues, arguments.values(), strict=True):
             if queue in passed:
@@ -146,8 +146,8 @@ async def fire(
                 raise OutOfTime(f"no end after {actor.timeout} s") from error
             raise
     puts = [(port, saved(run, firing, port, token)) for port, token in tokens]
-    after = actor.state_of(instance)
-    state = {name: run.values.keep(value, f"{firing.node.name}.{name}") for name, value in after.items()}
+    after = actor.state_of(instance) if instance is not None else {}
+    state = {name: values.keep(value, f"{firing.node.name}.{name}") for name, value in after.items()}
     # Nothing comes between this and the commit: others' changes of the context are all there, or not yet.
     return Outcome(puts, state, applied(run.context, context.changes) if context is not None else {})
 

@@ -5,7 +5,7 @@ import contextlib
 import os
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -145,7 +145,7 @@ class Driven:
 
     def _doubtful(self) -> list[Firing]:
         """The firings that may have happened in an earlier process, and have not been completed."""
-        ready = {firing.id: firing for firing in self.run.ready(len(self.run.plan.nodes))}
+        ready = {firing.id: firing for firing in self.run.ready()}
         return [ready[firing] for firing in self.open if firing in ready]
 
     async def _reconcile(self) -> list[str]:
@@ -178,7 +178,7 @@ class Driven:
                         except TypeError as error:
                             raise UsageError(firing_id, str(error)) from error
                 self.run.begin(firing)
-                self.step(self.run.commit(firing, puts, firing.state), firing if self._goes_on else None)
+                self.step(self.run.commit(firing, puts, dict(firing.state)), firing if self._goes_on else None)
             elif how != "retry":
                 self.run.begin(firing)
                 self.run.release(firing)
@@ -188,16 +188,11 @@ class Driven:
                 self.fail(firing, RunError(type=kind, message=text, where=firing.node.path), ambiguous=gone)
         return left
 
-    async def _perform(self, effect: Effect) -> None:
-        assert isinstance(effect, Fire | Decide)
-        firing = effect.firing
+    def _perform(self, effect: Effect) -> Coroutine[Any, Any, object]:
         if isinstance(effect, Decide):
-            self._decide(firing)
-            return
-        if self._idle:
-            await self._fire(firing)
-        else:
-            await self._watched(firing)
+            return self._decide(effect.firing)
+        assert isinstance(effect, Fire)
+        return self._fire(effect.firing) if self._idle else self._watched(effect.firing)
 
     async def _watched(self, firing: Firing) -> None:
         """The firing, with whoever listens."""
@@ -247,6 +242,7 @@ class Driven:
         """Fire, and commit it; the tokens that it put, None when it did not end well."""
         if firing.node.kind == "agent":
             return await agents.fire(self, firing)
+        self.run.start(firing)
         started = self.recorder.operation(firing, "started")
         self.note("operation", firing, status="started")
         try:
@@ -278,15 +274,15 @@ class Driven:
 
     def _commit(self, firing: Firing, outcome: Outcome, started: str) -> None:
         ended = self.recorder.clock()
-        done = self.run.commit(firing, outcome.puts, outcome.state, outcome.context, started=started, ended=ended)
+        done = self.run.commit(firing, outcome.puts, outcome.state, outcome.context, (started, ended))
         self.step(done, firing, ended)
 
-    def _decide(self, firing: Firing) -> None:
+    async def _decide(self, firing: Firing) -> None:
         at = self.recorder.clock()
         try:
             condition = firing.node.condition
             outcome = condition is None or bool(condition(self.run.values.decode(firing.tokens["value"])))
-            done = self.run.decide(firing, outcome, started=at, ended=at)
+            done = self.run.decide(firing, outcome, (at, at))
         except Exception as error:
             if firing in self.run.flying:
                 self.run.release(firing)
@@ -306,6 +302,8 @@ class Driven:
     def fail(self, firing: Firing, error: RunError, *, ambiguous: bool = False) -> None:
         """The firing failed; nothing more begins."""
         self.machine.failures.append(Failure(firing, error, ambiguous))
+        kind = f"{error.type}: " if error.type else ""
+        self.run.fail(firing, f"failed: {kind}{error.message}", doubted=ambiguous)
         self.recorder.operation(firing, "ambiguous" if ambiguous else "failed", error)
         self.note("operation", firing, status="failed", error=error.message)
 
@@ -330,14 +328,13 @@ class Driven:
         failures = self.machine.failures
         status, reason = self._ending(ended, left)
         outputs = self.run.queues.outputs()
-        for failure in failures:  # so that the last state shows what did not get done as still to be done, and why
-            kind = f"{failure.error.type}: " if failure.error.type else ""
-            self.run.reopen(failure.firing.number, f"failed: {kind}{failure.error.message}")
+        for failure in failures:
+            self.run.reopen(failure.firing.number)
             self.run.unhold(failure.firing.number)
         if self.machine.stopped is not None:
             for number in range(len(self.run.plan.nodes)):
                 self.run.reopen(number)
-        for firing in (*self.given_up, *(failure.firing for failure in failures if failure.ambiguous)):
+        for firing in self.given_up:
             self.run.doubt(firing.number)
         self.recorder.end(
             status, reason, failures[0].error if failures else None, outputs if status == "completed" else None

@@ -57,13 +57,15 @@ class NetworkMachine:
 
     def next(self) -> Effect:
         """What is to be done now."""
-        if not self.failures and self.stopped is None and len(self.run.flying) < self.workers:
-            for firing in self.run.ready(1):
-                self.run.begin(firing)
+        run = self.run
+        if len(run.flying) < self.workers and not self.failures and self.stopped is None:
+            firing = run.first()
+            if firing is not None:
+                run.begin(firing)
                 if firing.node.actor is None:
                     return Decide(firing)
                 return FireAlone(firing) if self.workers == 1 else Fire(firing)
-        return Busy() if self.run.flying else Rest()
+        return Busy() if run.flying else Rest()
 
     def drop(self, effect: Effect) -> None:
         """Give back the firing that was begun for this effect."""

@@ -77,23 +77,32 @@ class NetworkRecorder:
         """A firing's body begins, has ended, has failed, or was given up, at this time (None: now); returns when."""
         at = at or self.clock()
         if self.journal is not None:
-            self.write(self._operation(firing, status, error, at, self.run.seq + 1))
+            self.journal.append(self._operation(firing, status, error, at, self.run.seq + 1))
         return at
 
     def _operation(self, firing: Firing, status: Any, error: RunError | None, at: str, seq: int) -> Operation:
+        if status != "started":
+            return Operation(
+                id=firing.id,
+                seq=seq,
+                kind="firing",
+                name=firing.node.name,
+                status=status,
+                at=at,
+                call_id=firing.id,
+                error=error,
+            )
         actor = firing.node.actor
-        began = status == "started"
         return Operation(
             id=firing.id,
             seq=seq,
             kind="firing",
             name=firing.node.name,
-            status=status,
+            status="started",
             at=at,
             call_id=firing.id,
-            idempotency=actor.idempotency if actor and began else None,
-            idempotency_key=idempotency_key(self.origin, firing) if began else None,
-            error=error,
+            idempotency=actor.idempotency if actor else None,
+            idempotency_key=idempotency_key(self.origin, firing),
         )
 
     def step(self, done: Committed, firing: Firing | None = None, at: str | None = None) -> None:
