@@ -74,7 +74,7 @@ def replayed(values: Values, saved: SavedNetwork, large: LargeValues, trace: str
 def only_waits(run: NetworkRun, saved: SavedNetwork, watch: Watch, trace: str) -> NetworkResult | None:
     """What a saved run comes to of which nothing can go on before somebody decides; None where something can."""
     open_ids = {happened.id for happened in saved.open}
-    ready = run.ready(len(run.plan.nodes))
+    ready = run.ready()
     if any(f.id not in open_ids or repeatable(f) or watch.consulted(f.node.name) for f in ready):
         return None
     pending = list(agents.calls(run))
