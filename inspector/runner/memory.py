@@ -1,13 +1,17 @@
 """Memory: what was said in a conversation before, and what is said now."""
 
 import asyncio
+import fcntl
+import hashlib
 import json
 import os
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from inspector.journal import sync_folder
 from inspector.model.values import Number, decimal, integer, to_json
 from inspector.runner.messages import Message
 
@@ -37,48 +41,75 @@ class InMemory:
         self._kept.setdefault(conversation, {}).setdefault(key, list(messages))
 
 
+WORDS = 60
+"""Letters of a conversation's name that its file begins with."""
+T = TypeVar("T")
+_decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number)
+
+
+def _read(text: str, kind: type[T]) -> T:
+    """What was kept, each number as it was written."""
+    return msgspec.convert(_decoder.decode(text), kind, str_keys=True)
+
+
 class _Line(msgspec.Struct):
     key: str
     messages: tuple[Message, ...]
 
 
 class FileMemory:
-    """Memory in a folder: one file a conversation, one line a run, flushed to the disk."""
+    """Memory in a folder: one file a conversation, one line a run, flushed to the disk. Any name of a conversation will
+    do: its file is named by the digest of that, behind as much of it as every file system takes and tells apart. A
+    file that is named by the name alone, as they once were, is used on."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def _path(self, conversation: str) -> str:
-        safe = "".join(char if char.isalnum() or char in "-_" else f"%{ord(char):x}" for char in conversation)
-        return os.path.join(self.folder, f"{safe}.jsonl")
-
-    def _lines(self, conversation: str) -> list[_Line]:
-        try:
-            with open(self._path(conversation), "rb") as file:
-                # A line that was cut short belongs to an append that will be made again.
-                return [msgspec.json.decode(line, type=_Line) for line in file if line.endswith(b"\n")]
-        except FileNotFoundError:
-            return []
+        once = "".join(char if char.isalnum() or char in "-_" else f"%{ord(char):x}" for char in conversation)
+        path = os.path.join(self.folder, f"{once}.jsonl")
+        # Where case does not count, a file of another name may answer to this one.
+        if os.path.exists(path) and os.path.basename(path) in os.listdir(self.folder):
+            return path
+        words = re.sub(r"[^a-z0-9_-]+", "-", conversation.lower())[:WORDS]
+        digest = hashlib.sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()
+        return os.path.join(self.folder, f"{words}.{digest[:40]}.jsonl")
 
     async def load(self, conversation: str) -> Sequence[Message]:
-        lines = await asyncio.to_thread(self._lines, conversation)
+        lines = await asyncio.to_thread(self._load, conversation)
         return [message for line in lines for message in line.messages]
+
+    def _load(self, conversation: str) -> list[_Line]:
+        try:
+            with open(self._path(conversation), "rb") as file:
+                return _lines(file)
+        except FileNotFoundError:
+            return []
 
     async def append(self, conversation: str, messages: Sequence[Message], *, key: str) -> None:
         await asyncio.to_thread(self._append, conversation, _Line(key, tuple(messages)))
 
     def _append(self, conversation: str, line: _Line) -> None:
-        if any(known.key == line.key for known in self._lines(conversation)):
-            return
         os.makedirs(self.folder, exist_ok=True)
         with open(self._path(conversation), "ab+") as file:
-            end = file.tell()
+            fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+            file.seek(0)
+            if any(known.key == line.key for known in _lines(file)):
+                return
+            end = file.seek(0, os.SEEK_END)
             if end and os.pread(file.fileno(), 1, end - 1) != b"\n":
                 text = os.pread(file.fileno(), end, 0)
                 file.truncate(text.rfind(b"\n") + 1)
             file.write(to_json(line).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
+        if not end:
+            sync_folder(self.folder)
+
+
+def _lines(file: Iterable[bytes]) -> list[_Line]:
+    # A line that was cut short belongs to an append that will be made again.
+    return [_read(line.decode(), _Line) for line in file if line.endswith(b"\n")]
 
 
 class Sessions(Protocol):
@@ -98,14 +129,8 @@ class StoreMemory:
         self.store = store
 
     async def load(self, conversation: str) -> Sequence[Message]:
-        return [
-            msgspec.convert(_decoder.decode(item), Message, str_keys=True)
-            for item in await asyncio.to_thread(self.store.session, conversation)
-        ]
+        return [_read(item, Message) for item in await asyncio.to_thread(self.store.session, conversation)]
 
     async def append(self, conversation: str, messages: Sequence[Message], *, key: str) -> None:
         items = [to_json(message) for message in messages]
         await asyncio.to_thread(self.store.add_once, conversation, key, items)
-
-
-_decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number)

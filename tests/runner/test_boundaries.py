@@ -61,7 +61,8 @@ def once(script: Script, stop: int | None, way: str) -> tuple[Any, Notes, int]:
         try:
             world = World(folder, script, lambda kind, word: notes.append((kind, word)))
             run = asyncio.run(whole(world, notes, stop, way))
-            lines = Path(folder, "memory", "talk.jsonl").read_text().splitlines()
+            (kept,) = Path(folder, "memory").iterdir()
+            lines = kept.read_text().splitlines()
         finally:
             os.environ.clear()
             os.environ.update(before)
