@@ -101,7 +101,7 @@ def _open(slots: list[Slot], call: str, *statuses: str) -> Slot:
 
 
 def hold(slots: list[Slot], event: Hold) -> None:
-    slot = _open(slots, event.call, "ready", "started", "waiting")
+    slot = _open(slots, event.call, "ready", "approved", "started", "waiting")
     slot.status, slot.why, slot.question = "waiting", event.why, event.question
 
 

@@ -26,13 +26,17 @@ from inspector.runner.hooks import (
     heard,
     hook_name,
 )
-from inspector.runner.messages import sound, words
+from inspector.runner.messages import own, sound, words
 from inspector.runner.threads import being_cancelled
 from inspector.runner.tools import ToolError, plain
 
 TEXTS = ("stop", "fail", "retry", "repair", "failure")
 VALUES = ("rewrite", "skip", "result")
 """Actions whose value is told to the model or the run, and is saved with it."""
+
+
+SHARED = ("scratch", "model")
+"""Fields of events that are handed on as they are."""
 
 
 class Stopped(Exception):
@@ -139,13 +143,23 @@ def selected(hooks: Sequence[object], event: ModelSelect, resolve: Callable[[obj
     return event.model
 
 
+def _apart(event: HookEvent) -> HookEvent:
+    """The event with values of its own: what a hook does to them in place is done to nothing else, so that nothing
+    changes a run but what is written down. The scratchpad is the run's, and is."""
+    changed = {}
+    for name in event.__struct_fields__:
+        if name not in SHARED and (mine := own(value := getattr(event, name))) is not value:
+            changed[name] = mine
+    return replace(event, **changed) if changed else event
+
+
 def _hearing(hooks: Sequence[object], event: str) -> list[tuple[Callable[[Any], Any], str]]:
     return [(method, hook_name(hook)) for hook in hooks if (method := heard(hook, event))]
 
 
 def _called(method: Callable[[Any], Any], name: str, event: HookEvent) -> Any:
     try:
-        return method(event)
+        return method(_apart(event))
     except (Exception, SystemExit) as error:
         raise _raised(name, error) from error
 

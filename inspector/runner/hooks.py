@@ -4,7 +4,7 @@ A hook is an object of a subclass of `Hook` with a method for each event that it
 async, and returns an action made by its event (`event.proceed()`, `event.skip("...")`) or None, which means
 to proceed. EVENTS says which actions an event takes; `hookchain` says how those of several hooks combine. A
 hook that raises stops the run, by name; on `ambiguous` it fails it, so that the run can still go on with somebody's
-word.
+word. What an event holds is the hook's own, but for the scratchpad: to change it in place changes nothing.
 """
 
 import inspect
@@ -237,7 +237,8 @@ class InvalidToolCall(_Stoppable, kw_only=True):
 
 
 class ToolCall(_Stoppable, kw_only=True):
-    """A call is about to be run."""
+    """A call is about to be run: nothing comes between but its gate, where its arguments are rewritten. `approved`:
+    somebody let it through with these."""
 
     kind = "tool_call"
     name: str
@@ -247,7 +248,7 @@ class ToolCall(_Stoppable, kw_only=True):
     approved: bool
 
     def rewrite(self, arguments: Value) -> Action:
-        """Run it with other arguments."""
+        """Run it with other arguments. One that somebody had let through then waits again, for a word on those."""
         return self._action("rewrite", arguments)
 
     def skip(self, reason: str) -> Action:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from inspector.model import run as neutral
-from inspector.model.values import Value, to_json
+from inspector.model.values import Value, to_json, transform
 
 Outcome = Literal["success", "error", "refused", "skipped"]
 ErrorKind = Literal[
@@ -190,6 +190,23 @@ class ModelTurn(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.parts:
             return self.parts
         return ((Text(self.text),) if self.text else ()) + tuple(self.calls)
+
+
+def own(value: Any) -> Any:
+    """The same value with lists, dicts and parts of its own, so that what is done to them is not done to the one that
+    was given; itself, where nothing can be done to it."""
+    if isinstance(value, list | dict):
+        return transform(value, lambda leaf: leaf)
+    if isinstance(value, tuple):
+        items = tuple(map(own, value))
+        return value if all(mine is item for mine, item in zip(items, value, strict=True)) else items
+    if not isinstance(value, Message | Part | ModelTurn):
+        return value
+    changed = {}
+    for name in value.__struct_fields__:
+        if (mine := own(field := getattr(value, name))) is not field:
+            changed[name] = mine
+    return msgspec.structs.replace(value, **changed) if changed else value
 
 
 def result_parts(value: Value) -> tuple[Text | Json | Media, ...]:

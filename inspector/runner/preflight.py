@@ -275,7 +275,8 @@ def _will_run(slot: Slot, word: Word, tool: AnyTool | None, found: Preflight) ->
         return _again(slot, word, tool, found)
     gated = slot.status == "waiting" or (slot.status == "ready" and tool is not None and tool.needs_approval is True)
     if gated and not word.approved and not word.denied:
-        found.owed.append(Owed(call_id, name, "approve"))
+        why = None if slot.question is None else preview(slot.question, 160)
+        found.owed.append(Owed(call_id, name, "approve", why))
     elif not word.denied:
         found.runs.append(Work(name, "tools", call_id))
     # Also of what is denied the gate is looked at: one that is gone says that the code is not what it was.

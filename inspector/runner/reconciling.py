@@ -19,6 +19,7 @@ from inspector.runner.leg import Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.messages import ModelTurn
 from inspector.runner.preflight import Decided
+from inspector.runner.toolstep import idempotency_key
 
 if TYPE_CHECKING:
     from inspector.runner.driving import Deciding
@@ -106,6 +107,7 @@ async def calls(leg: Leg, asked: "Deciding[Any]") -> None:
 
 async def _unasked(leg: Leg, slot: Slot) -> Word | None:
     call, operation = slot.call, leg.open.get(slot.call.internal_id)
+    key = idempotency_key(leg.data.id, call, slot.effective)
     tools = (await leg.tools()).tools
     tool = tools.get(call.name)
     idempotency = tool.spec.idempotency if tool is not None else None
@@ -118,7 +120,7 @@ async def _unasked(leg: Leg, slot: Slot) -> Word | None:
         arguments=slot.effective,
         attempt=slot.attempt,
         idempotency=idempotency,
-        idempotency_key=operation.idempotency_key if operation is not None else f"{leg.data.id}:{call.internal_id}",
+        idempotency_key=operation.idempotency_key if operation is not None else key,
     )
     how = await _heard(leg, event)
     if how is None and idempotency == "supported" and leg.setup.ambiguity.tool == "retry_idempotent_only":

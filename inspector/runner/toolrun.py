@@ -5,8 +5,10 @@ import contextvars
 import inspect
 from typing import Any
 
+import msgspec
+
 from inspector.runner.effects import ToRun
-from inspector.runner.messages import ErrorKind, words
+from inspector.runner.messages import ErrorKind, own, words
 from inspector.runner.threads import being_cancelled
 from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext, ToolError, ToolRefused
 
@@ -32,7 +34,7 @@ async def needs_approval(tool: AnyTool, call: ToRun) -> bool:
     if isinstance(gate, bool):
         return gate
     try:
-        found = gate(call)
+        found = gate(msgspec.structs.replace(call, arguments=own(call.arguments), call=own(call.call)))
         return (await found if inspect.isawaitable(found) else found) is not False
     except (Exception, SystemExit):
         return True
@@ -41,6 +43,7 @@ async def needs_approval(tool: AnyTool, call: ToRun) -> bool:
 async def came(tool: AnyTool, arguments: Any, context: ToolContext) -> Came:
     """Run a call. Raises NeedsInput, and what ends the process or the task; nothing else."""
     mark = current.set(context)
+    arguments = own(arguments)  # what a tool does to them is not done to the conversation
     try:
         if tool.timeout is None:
             return await tool.run(arguments, context)

@@ -57,8 +57,8 @@ class NeedsInput(Exception):
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool may know about its call. `idempotency_key` stays the same when the call runs again, in
-    another process too; `run_id` when the run is resumed."""
+    """What a tool may know about its call. `idempotency_key` stays the same when the call runs again with the same
+    arguments, in another process too; `run_id` when the run is resumed."""
 
     run_id: str
     agent: str

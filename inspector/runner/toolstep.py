@@ -1,6 +1,8 @@
 """Performing a batch of calls: gates, hooks, the tools themselves; each answer is taken in by itself.
 
-Calls that wait for somebody are held before anything runs; the others run, at most `concurrency` at a time.
+Calls that wait for somebody are held before anything runs; the others run, at most `concurrency` at a time. Hooks hear
+of a call just before it runs. Where one gives it other arguments, its gate is asked about those, and somebody who has
+let it through with the ones before is asked again.
 When a hook stops the run, what has not begun never begins, what is under way ends, and of several stops
 the one of the first call counts. Nothing is shown to a stream before all have ended.
 """
@@ -17,15 +19,19 @@ from inspector.runner.effects import Answer, CallTools, Edit, Hold, Start, Stop,
 from inspector.runner.hooks import ToolCall, ToolResult
 from inspector.runner.items import ToolCommitted, ToolReturned
 from inspector.runner.leg import Leg
+from inspector.runner.messages import Call
 from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext
+
+KEY = 16
+"""Digits of a digest that stand in an idempotency key."""
+REWRITTEN = "a hook gave it other arguments, which nobody has let through yet"
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """How one call ended: `stop` when a hook ended the run there; `arguments` when it was run."""
+    """How one call ended, with the arguments that the hooks left it; `stop` when one ended the run there."""
 
     call: ToRun
     ran: bool = False
-    arguments: Value = None
     stop: str | None = None
 
 
@@ -110,20 +116,28 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
         approved=call.approved,
     )
     told, action = await hookchain.rewritten(leg.setup.hooks, event)
-    arguments = told.arguments
     if (reason := _kept(leg)) is not None:
         return Ran(call, stop=reason)
-    if arguments is not call.arguments:
-        leg.tell(Edit(call.internal_id, arguments))
+    asked = call
+    if told.arguments is not call.arguments and view.digest(told.arguments) != view.digest(call.arguments):
+        call = msgspec.structs.replace(call, arguments=told.arguments)
+        leg.tell(Edit(call.internal_id, call.arguments))
     if action.kind == "stop":
         return Ran(call, stop=action.value)
     if action.kind == "skip":
-        return await _finish(leg, call, arguments, Came(action.value, "skipped"), None)
-    leg.recorder.operation(operation, "started", durable=True)
+        return await _finish(leg, call, Came(action.value, "skipped"), None)
+    request: dict[str, Value] = {}
+    if call is not asked:
+        if planned.tool is not None and (call.approved or await toolrun.needs_approval(planned.tool, call)):
+            leg.tell(Hold(call.internal_id, "approval", REWRITTEN))
+            return Ran(call)
+        operation = _operation(leg, call, planned.tool)
+        request = {"request": call.arguments, "digest": operation.digest}
+    leg.recorder.operation(operation, "started", durable=True, **request)
     leg.run.send(Start(call.internal_id))
     leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="started", step=operation.seq)
     try:
-        came = await _came(leg, call, planned.tool, arguments)
+        came = await _came(leg, call, planned.tool, operation)
     except NeedsInput as asked:
         held = Hold(call.internal_id, "input", asked.question)
         leg.recorder.operation(operation, "failed", error=RunError(type="input", message="asks"), event=held)
@@ -135,7 +149,7 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
         leg.doubt(msgspec.structs.replace(operation, error=error))
         leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="ambiguous")
         return Ran(call)
-    return await _finish(leg, call, arguments, came, operation)
+    return await _finish(leg, call, came, operation)
 
 
 def _may_have_happened(leg: Leg, came: Came, tool: AnyTool | None) -> bool:
@@ -146,7 +160,7 @@ def _may_have_happened(leg: Leg, came: Came, tool: AnyTool | None) -> bool:
     return tool.spec.idempotency != "supported" and getattr(tool, "failure", "unknown") != "definite"
 
 
-async def _came(leg: Leg, call: ToRun, tool: AnyTool | None, arguments: Value) -> Came:
+async def _came(leg: Leg, call: ToRun, tool: AnyTool | None, operation: Operation) -> Came:
     if tool is None:
         return toolrun.not_found(call.name)
     context = ToolContext(
@@ -155,26 +169,26 @@ async def _came(leg: Leg, call: ToRun, tool: AnyTool | None, arguments: Value) -
         turn=leg.data.turn,
         call_id=call.call_id,
         internal_id=call.internal_id,
-        idempotency_key=idempotency_key(leg.data.id, call.internal_id),
+        idempotency_key=operation.idempotency_key or "",
         attempt=call.attempt,
         conversation=leg.data.conversation,
         scratch=leg.data.scratch,
         metadata=leg.setup.metadata,
     )
-    with leg.setup.telemetry.span("tool", call.name, leg=leg, call=call, arguments=arguments) as span:
-        came = await toolrun.came(tool, arguments, context)
+    with leg.setup.telemetry.span("tool", call.name, leg=leg, call=call, arguments=call.arguments) as span:
+        came = await toolrun.came(tool, call.arguments, context)
         leg.setup.telemetry.came(span, came)
     return came
 
 
-async def _finish(leg: Leg, call: ToRun, arguments: Value, came: Came, operation: Operation | None) -> Ran:
+async def _finish(leg: Leg, call: ToRun, came: Came, operation: Operation | None) -> Ran:
     """The hooks on the result, then the answer is written down and taken in."""
     event = ToolResult(
         **leg.heard(),
         name=call.name,
         call_id=call.call_id,
         internal_id=call.internal_id,
-        arguments=arguments,
+        arguments=call.arguments,
         raw=came.value,
         value=came.value,
         outcome=came.outcome,
@@ -202,7 +216,7 @@ async def _finish(leg: Leg, call: ToRun, arguments: Value, came: Came, operation
             "operation", kind="tool", name=call.name, call_id=call.call_id, status="failed" if failed else "succeeded"
         )
     stop = action.value if action.kind == "stop" else reason
-    return Ran(call, operation is not None, arguments, stop)
+    return Ran(call, operation is not None, stop)
 
 
 def _kept(leg: Leg) -> str | None:
@@ -219,13 +233,14 @@ def _surface(leg: Leg, ran: Ran) -> None:
     if slot is None or slot.result is None:
         return
     if ran.ran:
-        leg.send(ToolCommitted(slot.call, slot.call.internal_id, ran.arguments))
+        leg.send(ToolCommitted(slot.call, slot.call.internal_id, ran.call.arguments))
     leg.send(ToolReturned(slot.result, slot.call.internal_id))
 
 
-def idempotency_key(run_id: str, internal_id: str) -> str:
-    """The key of a call: the same in every process that runs it."""
-    return f"{run_id}:{internal_id}"
+def idempotency_key(run_id: str, call: Call, arguments: Value) -> str:
+    """The key of a call with these arguments: the same in every process that runs it, also of a run that goes on from
+    an earlier step, and another one for a call that stands in its place there and is not the same."""
+    return f"{run_id}:{call.internal_id}:{view.digest([call.name, arguments])[:KEY]}"
 
 
 def _operation(leg: Leg, call: ToRun, tool: AnyTool | None) -> Operation:
@@ -242,5 +257,5 @@ def _operation(leg: Leg, call: ToRun, tool: AnyTool | None) -> Operation:
         internal_call_id=call.internal_id,
         digest=view.digest([call.name, call.arguments]) if journaled else None,
         idempotency=spec.idempotency if spec is not None else None,
-        idempotency_key=idempotency_key(leg.data.id, call.internal_id),
+        idempotency_key=idempotency_key(leg.data.id, call.call, call.arguments),
     )

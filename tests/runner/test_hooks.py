@@ -1,6 +1,7 @@
 """Hooks: every event, the actions that it takes, and how those of several hooks combine."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,141 @@ async def test_a_rewrite_of_the_arguments_chains_and_survives_a_skip() -> None:
     assert seen == [{"a": 5, "b": 5}]
     assert _results(result) == ["6"]
     assert result.messages[1].calls[0].arguments == {"a": 1, "b": 2}
+
+
+class Cap(Hook):
+    """Rewrites what is too much."""
+
+    def __init__(self, to: int) -> None:
+        self.to, self.heard = to, list[tuple[Any, bool]]()
+
+    def on_tool_call(self, event: Any) -> Any:
+        self.heard.append((event.arguments["amount"], event.approved))
+        return event.rewrite({"amount": self.to}) if event.arguments["amount"] != self.to else None
+
+
+PAYS = [Call("pay", {"amount": 50})]
+
+
+def till(gate: Any, hook: Hook, paid: list[int]) -> Agent:
+    @tool(needs_approval=gate)
+    def pay(amount: int) -> str:
+        paid.append(amount)
+        return f"paid {amount}"
+
+    return Agent("till", ScriptedModel(PAYS, "done"), tools=[pay], hooks=[hook])
+
+
+async def test_what_somebody_approved_is_what_runs(tmp_path: Path) -> None:
+    """A hook that rewrites it then has it wait again, with what it would run with."""
+    paid: list[int] = []
+    cap, traces = Cap(40), [str(tmp_path / f"{number}.jsonl") for number in range(3)]
+    first = await till(True, cap, paid).prompt("go").run(trace=traces[0])
+    assert ([call.arguments for call in first.pending], cap.heard) == ([{"amount": 50}], [])
+    second = await till(True, cap, paid).resume(traces[0]).approve("c1").run(trace=traces[1])
+    assert (second.status, second.reason, paid) == ("suspended", "approval", [])
+    assert [(call.arguments, call.question) for call in second.pending] == [
+        ({"amount": 40}, "a hook gave it other arguments, which nobody has let through yet")
+    ]
+    assert load(traces[1]).run.slots[0].effective == {"amount": 40}
+    third = await till(True, cap, paid).resume(traces[1]).approve("c1").run(trace=traces[2])
+    assert (third.status, paid, cap.heard) == ("completed", [40], [(50, True), (40, True)])
+    denied = await till(True, cap, paid).resume(traces[1]).deny("c1").accept("already_resumed").run()
+    assert (denied.status, paid) == ("completed", [40])
+
+
+@pytest.mark.parametrize(("to", "waits"), [(400, True), (40, False)])
+async def test_the_gate_is_asked_about_what_a_hook_made_of_the_arguments(to: int, waits: bool) -> None:
+    paid: list[int] = []
+    result = await till(lambda call: call.arguments["amount"] > 100, Cap(to), paid).prompt("go").run()
+    assert (result.status == "suspended", paid) == (waits, [] if waits else [to])
+    if waits:
+        assert [call.arguments for call in result.pending] == [{"amount": to}]
+
+
+async def test_a_rewrite_to_the_same_is_none(tmp_path: Path) -> None:
+    class Same(Hook):
+        def on_tool_call(self, event: Any) -> Any:
+            return event.rewrite(dict(event.arguments))
+
+    paid: list[int] = []
+    first = await till(True, Same(), paid).prompt("go").run()
+    done = await till(True, Same(), paid).resume(first.run).approve("c1").run(trace=str(tmp_path / "t.jsonl"))
+    assert (done.status, paid) == ("completed", [50])
+    assert '"event":"edit"' not in (tmp_path / "t.jsonl").read_text()
+
+
+async def test_what_is_run_has_its_own_digest_and_key_in_the_journal(tmp_path: Path) -> None:
+    path, paid = tmp_path / "t.jsonl", list[int]()
+    await till(False, Cap(40), paid).prompt("go").run(trace=str(path))
+    told = [record for line in path.read_text().splitlines() if (record := json.loads(line)).get("kind") == "tool"]
+    planned, started, succeeded = told
+    assert (planned["request"], started["request"]) == ({"amount": 50}, {"amount": 40})
+    assert planned["digest"] != started["digest"]
+    assert planned["idempotency_key"] != started["idempotency_key"] == succeeded["idempotency_key"]
+
+
+class Meddler(Hook):
+    """Changes everything that it can reach, in place."""
+
+    def __init__(self) -> None:
+        self.reached: set[str] = set()
+        for event in EVENTS:
+            setattr(self, f"on_{event}", self._heard)
+
+    def _heard(self, event: Any) -> None:
+        for name in event.__struct_fields__:
+            if name not in ("scratch", "model"):
+                self._spoil(event.kind, getattr(event, name))
+
+    def _spoil(self, kind: str, value: Any) -> None:
+        if isinstance(value, dict | list):
+            self.reached.add(kind)
+            value.clear()
+        elif isinstance(value, tuple):
+            for item in value:
+                self._spoil(kind, item)
+        elif hasattr(value, "__struct_fields__"):
+            for name in value.__struct_fields__:
+                self._spoil(kind, getattr(value, name))
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_what_a_hook_does_in_place_changes_nothing(tmp_path: Path, streams: bool) -> None:
+    @tool
+    def look(order: list[int]) -> dict[str, list[int]]:
+        return {"found": order}
+
+    def gate(call: Any) -> bool:
+        call.arguments.clear()
+        call.call.arguments.clear()
+        return False
+
+    @tool(needs_approval=gate)
+    def pay(amounts: list[int]) -> str:
+        return str(amounts)
+
+    said = [Call("look", {"order": [1]}, extra={"kept": [1]}), Call("pay", {"amounts": [2]})]
+
+    class Mends(Hook):
+        def on_invalid_tool_call(self, event: Any) -> Any:
+            return event.repair("look")
+
+    async def run(*hooks: Hook) -> Any:
+        script = ScriptedModel(said, [Call("none", {"order": [1]})], "done")
+        agent = Agent("a", script, tools=[look, pay], hooks=[*hooks, Mends()])
+        asked, trace = agent.prompt("go"), str(tmp_path / f"{len(hooks)}.jsonl")
+        if not streams:
+            return await asked.run(trace=trace)
+        return [item async for item in asked.stream(trace=trace)][-1].result
+
+    meddler = Meddler()
+    clean, meddled = await run(), await run(meddler)
+    assert meddled.messages == clean.messages
+    heard = {"completion_call", "model_turn_finished", "invalid_tool_call", "tool_call", "tool_result"}
+    assert heard <= meddler.reached
+    saved = load(str(tmp_path / "1.jsonl")).run
+    assert saved.messages == meddled.messages
 
 
 async def test_a_skip_is_the_result_and_the_body_does_not_run() -> None:

@@ -118,6 +118,55 @@ async def test_a_second_resume_of_a_file_must_be_accepted_also_with_another_jour
     assert (again.status, len(shop.did)) == ("completed", 3)
 
 
+async def test_a_call_of_a_fork_has_the_old_key_when_it_is_the_same_call_and_else_another(tmp_path: Path) -> None:
+    keys: list[tuple[int, str]] = []
+
+    @tool(idempotency="supported")
+    def pay(amount: int, context: ToolContext) -> str:
+        keys.append((amount, context.idempotency_key))
+        return "paid"
+
+    def agent(amount: int) -> Agent:
+        return Agent(
+            "till", ScriptedModel("hm", [Call("pay", {"amount": amount})], "done"), tools=[pay], hooks=[Again()]
+        )
+
+    class Again(Hook):
+        def on_model_turn_finished(self, event: Any) -> Any:
+            return event.retry("go on") if event.turn == 1 else None
+
+    path = str(tmp_path / "t.jsonl")
+    assert (await agent(5).prompt("go").run(trace=path)).status == "completed"
+    for number, (amount, step) in enumerate(((5, 1), (6, 1), (5, 0), (6, 0))):
+        asked = agent(amount).resume(path, step=step).accept("already_resumed")
+        done = await asked.run(trace=str(tmp_path / f"{number}.jsonl"))
+        assert done.status == "completed"
+        written = [json.loads(line) for line in (tmp_path / f"{number}.jsonl").read_text().splitlines()]
+        started = [line for line in written if line["record"] == "operation" and line["status"] == "started"]
+        assert started[-2]["idempotency_key"] == keys[-1][1]
+    amounts, found = [amount for amount, _ in keys], dict(keys)
+    assert amounts == [5, 5, 6, 5, 6]
+    assert keys == [(amount, found[amount]) for amount in amounts]
+    assert found[5] != found[6]
+
+
+async def test_edited_arguments_have_a_key_of_their_own(tmp_path: Path) -> None:
+    keys: list[str] = []
+
+    @tool(needs_approval=True)
+    def pay(amount: int, context: ToolContext) -> str:
+        keys.append(context.idempotency_key)
+        return "paid"
+
+    agent = Agent("till", ScriptedModel([Call("pay", {"amount": 5})], "done"), tools=[pay])
+    path = str(tmp_path / "t.jsonl")
+    await agent.prompt("go").run(trace=path)
+    for amount in (5, 6, 5):
+        asked = agent.resume(path).approve("c1").edit("c1", {"amount": amount}).accept("already_resumed")
+        assert (await asked.run()).status == "completed"
+    assert keys[0] == keys[2] != keys[1]
+
+
 async def test_only_some_are_decided() -> None:
     shop = Shop()
     agent = shop.agent([REFUND, Call("refund", {"order": "B", "amount": 1})], "done")
@@ -425,8 +474,10 @@ async def test_what_is_without_harm_runs_again_with_the_same_key() -> None:
     agent = Agent("shop", ScriptedModel("unused", "done"), tools=[lookup])
     run = begun(Shop(), LOOKUP)
     run.data.id = "r1"
+    first = await Agent("shop", ScriptedModel([LOOKUP], "done"), tools=[lookup]).prompt("go").id("r1").run()
+    assert (first.status, [attempt for _, attempt in keys]) == ("completed", [1])
     assert (await agent.resume(run).run()).status == "completed"
-    assert keys == [("r1:1.1", 2)]
+    assert keys[1:] == [(keys[0][0], 2)]
     assert (await agent.resume(run).reconcile("call_1.1", "leave").run()).status == "suspended"
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from inspector import Agent, AgentRun, Call, Control, Hook, ScriptedModel, ToolContext, tool
 from inspector.runner.hooks import EVENTS
 from inspector.runner.memory import FileMemory
+from inspector.runner.toolstep import idempotency_key
 
 
 class StopAt(Control):
@@ -103,7 +104,7 @@ def decided(asked: Any, run: AgentRun, happened: Callable[[str], bool], *, appro
             asked.approve(internal)
         elif slot.status == "started" and slot.call.name != "look":
             n = slot.call.arguments["n"]
-            if not happened(f"{run.data.id}:{internal}"):
+            if not happened(idempotency_key(run.data.id, slot.call, slot.effective)):
                 asked.reconcile(internal, "retry")
             elif slot.call.name == "broken":
                 asked.reconcile(internal, "failure", f"ValueError: no {n}")

@@ -18,7 +18,7 @@ from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Link
-from inspector.model.values import Value
+from inspector.model.values import Value, to_json
 from inspector.runner.threads import Threads, no_copy
 from inspector.runner.tools import ToolError, ToolRefused
 
@@ -103,8 +103,10 @@ class Outcome:
 
 
 def idempotency_key(run_id: str, firing: Firing) -> str:
-    """A key for the effects of a firing. A resumed run keeps the id of the run that it began as for this."""
-    return "idem_" + hashlib.sha256(f"{run_id}\0{firing.id}".encode()).hexdigest()[:32]
+    """A key for the effects of a firing: the same when it is tried again, and another one for a firing of its number
+    that takes other tokens, or has another state. A resumed run keeps the id of the run that it began as for this."""
+    taken = to_json([dict(firing.tokens), dict(firing.state)])
+    return "idem_" + hashlib.sha256(f"{run_id}\0{firing.id}\0{taken}".encode()).hexdigest()[:32]
 
 
 Inline = Callable[[Callable[[], Any]], Any]

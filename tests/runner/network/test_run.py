@@ -399,7 +399,7 @@ async def test_what_is_left_open_stays_open_in_the_next_run(tmp_path: Path) -> N
     with pytest.raises(asyncio.CancelledError):
         await task
     for source, target in ((first, second), (second, third)):
-        left = await net.resume(source).run(trace=target)
+        left = await net.resume(source).reconcile("endless#1", "leave").run(trace=target)
         assert (left.status, left.reason, left.open) == ("suspended", "reconciliation", ["endless#1"])
         run = open_path(target).open()
         list(run.index())
