@@ -30,7 +30,7 @@ _WHERE = {
     "runner.providers": ("openai_model",),
     "runner.result": ("PendingCall", "RunResult"),
     "runner.tools": ("ToolContext", "ToolError", "ToolRefused", "tool"),
-    "errors": ("InspectorError", "StoreError"),
+    "errors": ("InspectorError", "StoreError", "UsageError"),
     "store": ("open_store",),
     "store.store": ("Store",),
 }
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from inspector.dataflow.codec import Codec as Codec
     from inspector.errors import InspectorError as InspectorError
     from inspector.errors import StoreError as StoreError
+    from inspector.errors import UsageError as UsageError
     from inspector.runner.agent import Agent as Agent
     from inspector.runner.ambiguity import Ambiguity as Ambiguity
     from inspector.runner.drive import Control as Control
@@ -135,6 +136,7 @@ __all__ = [
     "ToolError",
     "ToolRefused",
     "Usage",
+    "UsageError",
     "action",
     "actor",
     "emit",

@@ -4,22 +4,23 @@ import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import msgspec
 
+from inspector.errors import UsageError
 from inspector.journal import RunStore
 from inspector.model.run import Definition
 from inspector.model.values import Value
 from inspector.runner import hooks as hooking
-from inspector.runner import view
+from inspector.runner import options, view
 from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Output, ToolChoice
 from inspector.runner.frozen import frozen, pointers
 from inspector.runner.leg import Retries, Setup, Telemetry
 from inspector.runner.machine import AgentRun
 from inspector.runner.memory import Memory
-from inspector.runner.messages import Message
+from inspector.runner.messages import AnyPart, Message, Part
 from inspector.runner.models import Model, as_model
 from inspector.runner.registry import Registry
 from inspector.runner.result import RunResult
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from inspector.runner.driving import Prompt, Resuming
     from inspector.runner.durable import DurableResuming
     from inspector.runner.restore import Restored
+
+
+OutputMode = Literal["auto", "tool", "native"]
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -45,7 +49,7 @@ class Agent:
     `model` is a model object or a name such as `openai:gpt-5-mini`; `tools` are functions, `@tool`s and
     MCP servers; `output` is a type, or a JSON schema, that the answer must be of. `ambiguity` are the rules
     for what may have happened; `credentials` are JSON pointers into the settings of its definition
-    (`/params/api_key`) that are masked wherever it is written down.
+    (`/params/api_key`) that are masked wherever it is written down. Raises UsageError for an option that cannot be so.
     """
 
     def __init__(
@@ -58,7 +62,7 @@ class Agent:
         hooks: Iterable[object] = (),
         memory: Memory | None = None,
         output: Any = None,
-        output_mode: str = "auto",
+        output_mode: OutputMode = "auto",
         max_turns: int = 10,
         max_invalid_retries: int = 1,
         max_output_retries: int = 1,
@@ -73,30 +77,33 @@ class Agent:
         ambiguity: Ambiguity | None = None,
         credentials: Iterable[str] = (),
     ) -> None:
-        if output_mode not in ("auto", "tool", "native"):
-            raise ValueError(f"output_mode is {output_mode!r}: it can be auto, tool or native")
-        self.name = name
-        choice = tuple(tool_choice) if isinstance(tool_choice, list | set) else tool_choice
-        self.limits = Limits(max_turns, max_invalid_retries, token_budget, choice)
+        self.name = options.option("name", name, options.Name)
+        self.limits = Limits(
+            options.option("max_turns", max_turns, options.Number),
+            options.option("max_invalid_retries", max_invalid_retries, options.Count),
+            options.option("token_budget", token_budget, options.Number | None),
+            options.tool_choice(tool_choice),
+        )
         self.output_type = output if not isinstance(output, dict) else None
-        self._output = Output(_schema(output), None, 0, max_output_retries)
-        self._model: Model | None = None
+        again = options.option("max_output_retries", max_output_retries, options.Count)
+        self._output = Output(_schema(output), None, 0, again)
+        self._model: Model | None = as_model(model) if not isinstance(model, str) else None
         self._entered = False
         self.setup = Setup(
             name=name,
             model=model,
-            registry=Registry(tools),
-            hooks=tuple(hooking.checked(hooks)),
-            instructions=instructions,
-            memory=memory,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            params=dict(params or {}),
-            concurrency=max(concurrency, 1),
-            retries=retries or Retries(),
-            output_mode=output_mode,
-            telemetry=telemetry or Telemetry(),
-            ambiguity=ambiguity or Ambiguity(),
+            registry=Registry(options.items("tools", tools)),
+            hooks=tuple(hooking.checked(options.items("hooks", hooks))),
+            instructions=options.option("instructions", instructions, str | None),
+            memory=None if memory is None else options.instance("memory", memory, Memory),
+            temperature=options.option("temperature", temperature, float | None),
+            max_tokens=options.option("max_tokens", max_tokens, options.Number | None),
+            params=dict(options.option("params", params or {}, dict[str, Any])),
+            concurrency=max(options.option("concurrency", concurrency, options.Count), 1),
+            retries=options.instance("retries", Retries() if retries is None else retries, Retries),
+            output_mode=options.one_of("output_mode", output_mode, OutputMode),
+            telemetry=options.instance("telemetry", Telemetry() if telemetry is None else telemetry, Telemetry),
+            ambiguity=options.instance("ambiguity", Ambiguity() if ambiguity is None else ambiguity, Ambiguity),
         )
         self._credentials = pointers(credentials)
 
@@ -107,10 +114,12 @@ class Agent:
             self._model = as_model(self.setup.model)
         return self._model
 
-    def prompt(self, text: str | Message) -> "Prompt":
-        """A new run, to be started with `.run()`, `.run_sync()` or `.stream()`."""
+    def prompt(self, text: str | Message | AnyPart) -> "Prompt":
+        """A new run, to be started with `.run()`, `.run_sync()` or `.stream()`. Raises UsageError for what is none of
+        these."""
         from inspector.runner.driving import Prompt
 
+        options.instance("prompt", text, str, Message, Part)
         return Prompt(self, Message.user(text))
 
     @overload
@@ -203,7 +212,10 @@ class Agent:
 def _schema(output: Any) -> Value:
     if output is None:
         return None
-    schema = output if isinstance(output, dict) else msgspec.json.schema(output)
+    try:
+        schema = output if isinstance(output, dict) else msgspec.json.schema(output)
+    except TypeError as error:
+        raise UsageError("output", f"cannot be {output!r:.80}: {error}") from None
     # A model is shown the object itself, not a reference to it.
     if "$ref" in schema and "$defs" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
@@ -211,5 +223,5 @@ def _schema(output: Any) -> Value:
         schema = parts.pop(name) | ({"$defs": parts} if parts else {})
     kind = schema.get("type", "object")
     if "object" not in ([kind] if isinstance(kind, str) else kind):
-        raise TypeError(f"output: the answer must be an object, with fields, not of the type {kind}")
+        raise UsageError("output", f"the answer must be an object, with fields, not of the type {kind}")
     return schema

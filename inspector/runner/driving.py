@@ -14,7 +14,7 @@ from inspector.errors import UsageError
 from inspector.journal import Journal, RunStore
 from inspector.model.run import Definition
 from inspector.model.values import Value
-from inspector.runner import ending, hookchain, performing, place, signals
+from inspector.runner import ending, hookchain, options, performing, place, signals
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, Holder
 from inspector.runner.data import Finished
@@ -33,7 +33,7 @@ from inspector.runner.messages import Message, sound
 from inspector.runner.models import Model
 from inspector.runner.outbox import Sink
 from inspector.runner.places import new_id
-from inspector.runner.preflight import Decided, savable
+from inspector.runner.preflight import Decided, Reconciling, Resolution, savable
 from inspector.runner.recorder import Recorder
 from inspector.runner.result import RunResult
 from inspector.runner.view import View
@@ -46,7 +46,8 @@ Ran = TypeVar("Ran")
 
 
 class Driving(Generic[Ran]):
-    """What a prompt and a resume have in common: options, and the ways to run."""
+    """What a prompt and a resume have in common: options, and the ways to run. Every option raises UsageError for what
+    it cannot be."""
 
     def __init__(self, agent: "Agent") -> None:
         self.agent = agent
@@ -62,22 +63,22 @@ class Driving(Generic[Ran]):
 
     def max_turns(self, number: int) -> Self:
         """At most this many model turns, in all processes together."""
-        self._configured["max_turns"] = number
+        self._configured["max_turns"] = options.option("max_turns", number, options.Number)
         return self
 
     def max_invalid_retries(self, number: int) -> Self:
         """How often the model may be asked again after it called a tool that was not on offer."""
-        self._configured["max_invalid_retries"] = number
+        self._configured["max_invalid_retries"] = options.option("max_invalid_retries", number, options.Count)
         return self
 
     def token_budget(self, number: int) -> Self:
         """No model call begins once this many tokens are spent."""
-        self._configured["token_budget"] = number
+        self._configured["token_budget"] = options.option("token_budget", number, options.Number)
         return self
 
     def tool_choice(self, choice: str | Iterable[str]) -> Self:
         """`auto`, `none`, `required`, or the names of which one must be called."""
-        self._configured["choice"] = choice if isinstance(choice, str) else tuple(choice)
+        self._configured["choice"] = options.tool_choice(choice)
         return self
 
     def add_hook(self, hook: object) -> Self:
@@ -87,22 +88,22 @@ class Driving(Generic[Ran]):
 
     def concurrency(self, number: int) -> Self:
         """How many calls of a batch may run at a time."""
-        self.setup = replace(self.setup, concurrency=max(number, 1))
+        self.setup = replace(self.setup, concurrency=max(options.option("concurrency", number, options.Count), 1))
         return self
 
     def control(self, control: Control) -> Self:
         """What the run is stopped with from outside."""
-        self._control = control
+        self._control = options.instance("control", control, Control)
         return self
 
     def observe(self, observe: Callable[[dict[str, Any]], None]) -> Self:
         """Called with what happens, as `runinspect run --json` prints it."""
-        self._observe = observe
+        self._observe = options.function("observe", observe)
         return self
 
     def claims(self, claims: Claims) -> Self:
         """Where it is written down who drives a run; the platform's state folder without this."""
-        self._claims = claims
+        self._claims = options.instance("claims", claims, Claims)
         return self
 
     async def run(self, *, trace: str | None = None, journal: Journal | None = None, hear: Emit | None = None) -> Ran:
@@ -185,19 +186,19 @@ class Prompt(Driving[RunResult]):
 
     def history(self, messages: Iterable[Message]) -> Self:
         """What came before; the memory is then neither read nor written."""
-        self._history = tuple(messages)
+        self._history = options.messages("history", messages)
         return self
 
     def conversation(self, name: str) -> Self:
         """The conversation of the agent's memory that this belongs to."""
-        self._conversation = name
+        self._conversation = options.option("conversation", name, str)
         return self
 
     def id(self, run_id: str) -> Self:
         """An id of one's own for the run: another one than that of any run that this host holds in a trace or store,
         since the idempotency keys of its calls begin with it. `run` raises UsageError, before anything runs, where an
         earlier one of that id still is where it was begun."""
-        self._id = run_id
+        self._id = options.option("id", run_id, options.Name)
         return self
 
     def durable(
@@ -259,12 +260,14 @@ class Deciding(Driving[Ran]):
 
     def approve(self, *calls: str) -> Self:
         """Let these calls run."""
+        for call in calls:
+            options.option("approve", call, str)
         self.decided.approve += [call for call in dict.fromkeys(calls) if call not in self.decided.approve]
         return self
 
     def deny(self, call: str, reason: str | None = None) -> Self:
         """Keep a call from running; the reason becomes its result."""
-        self.decided.deny[call] = None if reason is None else sound(str(reason))
+        self.decided.deny[options.option("deny", call, str)] = None if reason is None else sound(str(reason))
         return self
 
     def answer(self, call: str, value: Value) -> Self:
@@ -287,34 +290,37 @@ class Deciding(Driving[Ran]):
     def reconcile(self, call: str, how: str, value: Value = None) -> Self:
         """What becomes of a call that may have happened (`model` is the model's): `retry`, `result` (a value),
         `failure` (a text), `abort` the run, or `leave` it open."""
-        self.decided.reconcile[call] = (how, savable(call, value))
+        self.decided.reconcile[call] = (options.one_of("reconcile", how, Reconciling), savable(call, value))
         return self
 
     def resolve(self, how: str, text: str | None = None) -> Self:
         """What becomes of a call that was not on offer: `repair` to a name, `retry` or `skip` with a text,
         `fail`, `stop`. Without this the hooks decide."""
-        self.decided.resolve = (how, text)
+        self.decided.resolve = (options.one_of("resolve", how, Resolution), text)
         return self
 
     def accept(self, *codes: str) -> Self:
         """Go on in spite of what has these codes."""
-        self.decided.accept |= set(codes)
+        self.decided.accept |= {options.option("accept", code, str) for code in codes}
         return self
 
     def because(self, reasons: Mapping[str, str], *, take_over: str | None = None) -> Self:
         """Why calls were decided about as they were, by call; and why the run is taken from whoever drives it,
         who stops at the next boundary then."""
+        options.option("because", reasons, dict[str, str])
         self.decided.why |= {call: sound(why) for call, why in reasons.items()}
         self.decided.take_over = take_over
         return self
 
     def max_turns(self, number: int) -> Self:
+        super().max_turns(number)
         self.decided.max_turns = number
-        return super().max_turns(number)
+        return self
 
     def token_budget(self, number: int) -> Self:
+        super().token_budget(number)
         self.decided.token_budget = number
-        return super().token_budget(number)
+        return self
 
     def configured(self) -> Configure | None:
         """The options that were set, as the run is told them."""

@@ -16,6 +16,7 @@ from inspector.model import redact
 from inspector.model.digest import digest
 from inspector.model.run import Definition
 from inspector.model.values import Value
+from inspector.runner.options import items
 
 _POINTER = re.compile(r"(/([^/~]|~[01])*)+", re.DOTALL)
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
@@ -41,7 +42,7 @@ def frozen(definition: Definition, settings: Mapping[str, Value], credentials: S
 def pointers(given: Iterable[str]) -> tuple[str, ...]:
     """The JSON pointers (RFC 6901) to credentials. Raises UsageError for one that points to no place: nothing would be
     masked by it."""
-    found = (given,) if isinstance(given, str) else tuple(given)
+    found = (given,) if isinstance(given, str) else tuple(items("credentials", given))
     for pointer in found:
         if not _POINTER.fullmatch(pointer):
             raise UsageError("credentials", f"{pointer!r} is no JSON pointer like /params/headers/Authorization")

@@ -13,7 +13,7 @@ import msgspec
 from inspector.model.records import Operation, doubt
 from inspector.model.run import RunError
 from inspector.model.values import Value, to_json
-from inspector.runner import view
+from inspector.runner import options, view
 from inspector.runner.ambiguity import Ambiguity
 from inspector.runner.data import Failed, Finished, RunData
 from inspector.runner.drive import Control
@@ -30,11 +30,16 @@ from inspector.runner.tools import Came
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
     """How often a model that did not answer is asked again: `tries` in all, after `first` seconds, then
-    twice as long each time up to `cap`. What the provider says about when counts more."""
+    twice as long each time up to `cap`. What the provider says about when counts more. Raises UsageError."""
 
     tries: int = 4
     first: float = 0.5
     cap: float = 20.0
+
+    def __post_init__(self) -> None:
+        options.option("tries", self.tries, options.Number)
+        options.option("first", self.first, options.Seconds)
+        options.option("cap", self.cap, options.Seconds)
 
     def delay(self, attempt: int, after: float | None) -> float:
         """Seconds to wait before the attempt behind number `attempt`."""

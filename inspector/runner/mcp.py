@@ -17,6 +17,7 @@ from inspector.errors import UsageError
 from inspector.model.values import Value, to_json
 from inspector.runner.errors import RequestError
 from inspector.runner.messages import Json, Media, Text, shown
+from inspector.runner.options import Seconds, option
 from inspector.runner.tools import AnyTool, Approval, Came, Idempotency, ToolContext, ToolError, described
 
 INSTALL = "needs the extra `mcp`: pip install 'runinspect[mcp]'"
@@ -55,7 +56,8 @@ class MCPServer:
         self._only = None if only is None else set(only)
         gated = isinstance(needs_approval, bool) or callable(needs_approval)
         self._approval: Approval | set[str] = needs_approval if gated else set(needs_approval)  # type: ignore[arg-type,assignment]
-        self.prefix, self.timeout, self.trust_hints = prefix, timeout, trust_hints
+        self.prefix, self.trust_hints = prefix, trust_hints
+        self.timeout = option("timeout", timeout, Seconds | None)
         self._client: Any = None
         self._serving: asyncio.Task[None] | None = None
         self._closing: asyncio.Event | None = None

@@ -64,6 +64,12 @@ class Work(msgspec.Struct, frozen=True):
     note: str | None = None
 
 
+Reconciling = Literal["retry", "result", "failure", "abort", "leave"]
+"""What may be decided about what may have happened."""
+Resolution = Literal["repair", "retry", "skip", "fail", "stop"]
+"""What may be decided about a call that was not on offer."""
+
+
 class Decided(msgspec.Struct, kw_only=True):
     """What was decided, by call id (the provider's or the run's own)."""
 

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 MODEL = "model"
 """What a model call is called in decisions."""
 
-WORDS = ("retry", "result", "failure", "abort", "leave")
-"""What may be decided about what may have happened."""
-
 Word = tuple[str, Value, str | None]
 """How, with which value, and why."""
 
@@ -139,8 +136,6 @@ async def _heard(leg: Leg, event: Ambiguous) -> Word | None:
 def check(run: AgentRun, decided: Decided) -> None:
     """Tell a run, which is a copy, what was decided. Raises RequestError for what cannot be carried out."""
     for call, (word, value) in decided.reconcile.items():
-        if word not in WORDS:
-            raise RequestError(word, f"is none of {', '.join(WORDS)}")
         if isinstance(run.data.phase, Executing):
             event = _event(run.slot(call), word, value)
             if word != "leave" and not isinstance(event, Fail):

@@ -17,11 +17,13 @@ from typing import Any, Generic, Literal, NoReturn, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
+from inspector.errors import UsageError
 from inspector.model import digest as digests
 from inspector.model import run as neutral
 from inspector.model.values import Number, Value, decimal, integer, to_json, transform
 from inspector.runner.effects import ToRun
 from inspector.runner.messages import ErrorKind, Json, Media, Outcome, Text, shown, sound
+from inspector.runner.options import Seconds, one_of, option
 from inspector.runner.threads import in_thread
 
 P = ParamSpec("P")
@@ -117,8 +119,12 @@ class FunctionTool(Generic[P, R]):
         thread: bool,
         failure: Failure,
     ) -> None:
-        self.function, self.needs_approval, self.timeout, self.thread = function, needs_approval, timeout, thread
-        self.failure = failure
+        if not isinstance(needs_approval, bool) and not callable(needs_approval):
+            raise UsageError("needs_approval", f"cannot be {needs_approval!r:.80}: expected a bool, or a function")
+        one_of("idempotency", idempotency, Idempotency)
+        self.function, self.needs_approval = function, needs_approval
+        self.timeout = option("timeout", timeout, Seconds | None)
+        self.thread, self.failure = option("thread", thread, bool), one_of("failure", failure, Failure)
         self.__name__ = name or function.__name__
         if not _NAME.fullmatch(self.__name__):
             raise TypeError(f"{self.__name__!r} cannot be a tool's name: give another with name=")
@@ -233,7 +239,7 @@ def tool(function: Any = None, /, **options: Any) -> Any:
     `needs_approval` (or a predicate of the call) lets somebody decide first; `timeout` is in seconds;
     `thread=False` runs a function that does not block in the event loop; `failure="definite"` says that an
     exception of the function means that nothing was done. Raises TypeError for parameters that no schema can
-    describe."""
+    describe, and UsageError for an option that cannot be so."""
     settings = {
         "name": None,
         "description": None,

@@ -58,7 +58,6 @@ UNFIT: list[tuple[Callable[[Any], Any], str]] = [
     (lambda asked: asked.approve("c2").deny("c2"), "c2: two things were decided"),
     (lambda asked: asked.approve("c2").answer("1.2", "paid"), "c2: two things were decided"),
     (lambda asked: asked.reconcile("c2", "retry"), "c2: the call is waiting, not started"),
-    (lambda asked: asked.reconcile("c2", "guess"), "guess: is none of retry, result"),
     (lambda asked: asked.resolve("repair", "look"), "resolve: every call was on offer"),
 ]
 

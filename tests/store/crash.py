@@ -21,6 +21,7 @@ from typing import Any
 from inspector import Agent, Call, JsonLines, ScriptedModel, StoreMemory, ToolContext, tool
 from inspector.runner.outcomes import ExistingOwner
 from inspector.runner.restore import read_trace
+from inspector.runner.toolstep import idempotency_key
 from inspector.store.sqlite import SQLite
 from inspector.store.store import Store
 from tests.runner.crash import forked
@@ -145,7 +146,7 @@ def decide(asked: Any, folder: str, store: Store) -> None:
     for slot in saved.run.slots:
         if slot.status == "started" and slot.call.name != "look":
             words = {"pay": "paid A", "mail": "told A"}
-            if f"run:{slot.call.internal_id}" in done:
+            if idempotency_key("run", slot.call, slot.effective) in done:
                 asked.reconcile(slot.call.internal_id, "result", words[slot.call.name])
             else:
                 asked.reconcile(slot.call.internal_id, "retry")

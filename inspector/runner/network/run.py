@@ -14,7 +14,7 @@ from inspector.journal import Journal, RunStore, refuse_existing
 from inspector.model.run import Definition, RunLink
 from inspector.model.values import Value
 from inspector.runner import hooks as hooking
-from inspector.runner import signals
+from inspector.runner import options, signals
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
@@ -53,9 +53,9 @@ class Network(dataflow.Network):
         hooks: Iterable[object] = (),
         telemetry: Telemetry | None = None,
     ) -> None:
-        super().__init__(name, workers=workers)
+        super().__init__(name, workers=options.option("workers", workers, options.Count))
         self.values = Values(tuple(codecs))
-        self.hooks = tuple(hooking.checked(hooks))
+        self.hooks = tuple(hooking.checked(options.items("hooks", hooks)))
         self.telemetry = telemetry or Telemetry()
 
     def plan(self) -> Plan:
@@ -171,7 +171,7 @@ class GoingOn(agents.Deciding):
 
     def workers(self, number: int) -> Self:
         """How many firings may be under way at once."""
-        self._options["workers"] = number
+        self._options["workers"] = options.option("workers", number, options.Count)
         return self
 
     def control(self, control: Control) -> Self:
