@@ -1,13 +1,16 @@
 """What a network's code was: the graph that decides whether a run fits, and what is only shown when it changed.
 
 The graph is names, kinds, classes, ports, edges and nesting; its digest is SHA-256 over canonical JSON. Parameters,
-guards, the source of bodies and idempotency are recorded per node beside it.
+guards, the source of bodies, idempotency, state at the beginning and timeouts are recorded per node beside it, and so
+are the capacities of edges and the number of workers.
 """
 
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from msgspec import UNSET
 
 from inspector.dataflow.codec import Unsavable, Values
 from inspector.dataflow.plan import Node as PlanNode
@@ -27,6 +30,7 @@ def definition(plan: Plan, values: Values | None = None, tools: tuple[Tool, ...]
             id="/".join((*link.scope, link.id)),
             from_=_end(plan, link.source, link.source_port, "in"),
             to=_end(plan, link.target, link.target_port, "out"),
+            capacity=link.capacity,
         )
         for link in plan.links
     )
@@ -34,6 +38,7 @@ def definition(plan: Plan, values: Values | None = None, tools: tuple[Tool, ...]
         graph=Graph(digest=digest(plan), nodes=tuple(nodes), edges=edges),
         tools=tools,
         tools_known="registry",
+        settings={"workers": plan.workers},
     )
 
 
@@ -63,15 +68,17 @@ def _node(node: PlanNode, values: Values) -> Node:
         id=node.name,
         kind=node.kind,
         class_=node.class_name,
-        parameters=_parameters(actor.parameters, values) if actor and actor.parameters else None,
+        parameters=_fields(actor.parameters, values) if actor and actor.parameters else None,
         body=body_digest(bodies) if bodies else None,
         idempotency=actor.idempotency if actor else None,
+        state=_fields(actor.state, values) if actor else UNSET,
+        timeout=actor.timeout if actor else UNSET,
     )
 
 
-def _parameters(parameters: Mapping[str, Any], values: Values) -> dict[str, Value]:
+def _fields(fields: Mapping[str, Any], values: Values) -> dict[str, Value]:
     found = {}
-    for name, value in parameters.items():
+    for name, value in fields.items():
         try:
             found[name] = values.encode(value)
         except Unsavable as error:

@@ -28,7 +28,14 @@ class ToolDiff(Record, frozen=True, kw_only=True):
 
 
 class NodeChange(Record, frozen=True, kw_only=True):
-    """A node of one id whose kind or class differs."""
+    """A node that both sides have, and where it differs."""
+
+    id: str
+    changes: tuple[Difference, ...]
+
+
+class EdgeChange(Record, frozen=True, kw_only=True):
+    """An edge that both sides have, and where it differs."""
 
     id: str
     changes: tuple[Difference, ...]
@@ -43,14 +50,16 @@ class GraphDiff(Record, frozen=True, kw_only=True):
     changed_nodes: tuple[NodeChange, ...] = ()
     added_edges: tuple[str, ...] = ()
     removed_edges: tuple[str, ...] = ()
+    changed_edges: tuple[EdgeChange, ...] = ()
     reordered: bool = False
     left_digest: str | None = None
     right_digest: str | None = None
 
     def __bool__(self) -> bool:
-        lists = (self.added_nodes, self.removed_nodes, self.changed_nodes, self.added_edges, self.removed_edges)
+        nodes = (self.added_nodes, self.removed_nodes, self.changed_nodes)
+        edges = (self.added_edges, self.removed_edges, self.changed_edges)
         digests = (self.left_digest, self.right_digest)
-        return any(lists) or self.reordered or (None not in digests and digests[0] != digests[1])
+        return any((*nodes, *edges)) or self.reordered or (None not in digests and digests[0] != digests[1])
 
 
 class HookDiff(Record, frozen=True, kw_only=True):
@@ -102,6 +111,7 @@ def graph(left: Definition, right: Definition) -> tuple[GraphDiff, bool]:
         changed_nodes=tuple(_nodes(old_nodes, new_nodes)),
         added_edges=_missing(new_edges, old_edges),
         removed_edges=_missing(old_edges, new_edges),
+        changed_edges=tuple(_edges(old_edges, new_edges)),
         reordered=_reordered(old_nodes, new_nodes) or _reordered(old_edges, new_edges),
         left_digest=one.digest,
         right_digest=other.digest,
@@ -146,6 +156,20 @@ def _node(old: Node, new: Node) -> Iterable[Difference]:
             yield Difference(path=name, left=mine, right=yours)
     if old.parameters is not None and new.parameters is not None:
         yield from differences(old.parameters, new.parameters, "parameters")
+    if UNSET not in (old.state, new.state):
+        yield from differences(old.state, new.state, "state")
+    if UNSET not in (old.timeout, new.timeout) and old.timeout != new.timeout:
+        yield Difference(path="timeout", left=old.timeout, right=new.timeout)
+
+
+def _edges(old: Sequence[Edge], new: Sequence[Edge]) -> Iterable[EdgeChange]:
+    later = {edge.id: edge for edge in new}
+    for edge in old:
+        other = later.get(edge.id)
+        if other is None or UNSET in (edge.capacity, other.capacity) or edge.capacity == other.capacity:
+            continue
+        change = Difference(path="capacity", left=edge.capacity, right=other.capacity)
+        yield EdgeChange(id=edge.id, changes=(change,))
 
 
 def hooks(left: Sequence[Hook] | None, right: Sequence[Hook] | None) -> tuple[HookDiff, bool]:

@@ -99,6 +99,17 @@ def _graph(diff: Diff) -> Iterator[Weighed]:
             )
     yield from _listed("Graph", "-", "edge", graph.removed_edges, "breaking", gone)
     yield from _listed("Graph", "+", "edge", graph.added_edges, "breaking", gone)
+    for edge in graph.changed_edges:
+        for change in edge.changes:
+            yield Weighed(
+                section="Graph",
+                sign="~",
+                subject=f"edge {edge.id}",
+                path=change.path,
+                left=change.left,
+                right=change.right,
+                why="the new one holds from here on",
+            )
     if graph.reordered:
         why = "the order decides which of two ready actors is first"
         yield Weighed(section="Graph", sign="~", subject="the same nodes and edges in another order", why=why)

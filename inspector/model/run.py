@@ -120,8 +120,9 @@ class Tool(Record, frozen=True, kw_only=True):
 
 
 class Node(Record, frozen=True, kw_only=True):
-    """A node of the graph; `id` is the path joined by `/`, `class_` the class or type it names. `parameters`, and
-    `body`, the digest of its source, do not decide whether a run fits, but are shown when they changed."""
+    """A node of the graph; `id` is the path joined by `/`, `class_` the class or type it names. What follows does not
+    decide whether a run fits, but is shown when it changed: `parameters`; `body`, the digest of its source; `state`,
+    what its state is at the beginning; `timeout` in seconds, None: it has none."""
 
     id: str
     kind: str | None = None
@@ -129,14 +130,18 @@ class Node(Record, frozen=True, kw_only=True):
     parameters: Value = None
     body: str | None = None
     idempotency: Literal["supported", "unsupported", "unknown"] | None = None
+    state: Value | UnsetType = UNSET
+    timeout: float | UnsetType | None = UNSET
 
 
 class Edge(Record, frozen=True, kw_only=True):
-    """An edge of the graph, by its own identity."""
+    """An edge of the graph, by its own identity. `capacity` is how many tokens it may hold, None: any number; it does
+    not decide whether a run fits, but is shown when it changed."""
 
     id: str
     from_: str | None = msgspec.field(default=None, name="from")
     to: str | None = None
+    capacity: int | UnsetType | None = UNSET
 
 
 class Graph(Record, frozen=True, kw_only=True):

@@ -22,6 +22,9 @@ def diff_report(diff: Diff) -> Iterator[str]:
         for change in node.changes:
             yield _changed(f"node {node.id}", change)
     yield from _listed("edge", diff.graph.added_edges, diff.graph.removed_edges)
+    for edge in diff.graph.changed_edges:
+        for change in edge.changes:
+            yield _changed(f"edge {edge.id}", change)
     if diff.graph.reordered:
         yield "~ graph: the same nodes and edges in another order"
     digests = (diff.graph.left_digest, diff.graph.right_digest)

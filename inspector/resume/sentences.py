@@ -39,7 +39,9 @@ SENTENCES = {
     "extra_tools": "There are tools that are new. The calls that wait cannot use them; the model may, later.",
     "state_dropped": "A field of a node's state was renamed or removed. Its next firing begins without the saved "
     "value.",
-    "node_changed": "The body of a node changed. The new one runs from here on.",
+    "node_changed": "The body of a node, or what it is set to, changed. The new one runs from here on.",
+    "edge_changed": "A queue may hold more or fewer tokens than before. That holds from here on.",
+    "settings_changed": "What the network is run with changed. The new holds from here on.",
     "definition_changed": "The code is not what the durable run was begun with, and such a run keeps to its code. Go "
     "back to that, or accept that it goes on with the code of today.",
     "in_flight": "Something was under way when the process ended. It runs again, with its effects.",

@@ -168,6 +168,15 @@ class Agent:
         snapshot = await setup.registry.everything()
         model = setup.model if isinstance(setup.model, str) else getattr(setup.model, "name", "")
         found = view.definition(snapshot.specs(), hooking.listed(setup.hooks), str(model))
+        return frozen(found, self._settings(setup), self._credentials)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What else decides what it does, without credentials."""
+        found = frozen(Definition(), self._settings(self.setup), self._credentials).settings
+        return found if isinstance(found, dict) else {}
+
+    def _settings(self, setup: Setup) -> dict[str, Any]:
         settings = {
             "instructions": setup.instructions,
             "output": self._output.schema,
@@ -177,7 +186,7 @@ class Agent:
             "params": dict(setup.params) or None,
             "ambiguity": msgspec.to_builtins(setup.ambiguity),
         }
-        return frozen(found, {name: value for name, value in settings.items() if value is not None}, self._credentials)
+        return {name: value for name, value in settings.items() if value is not None}
 
     async def open(self) -> None:
         """Connect what must be connected (MCP servers) for as long as the agent is used. When one fails, none stays."""

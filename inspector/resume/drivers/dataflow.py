@@ -26,6 +26,7 @@ from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, edits, restore
 from inspector.runner.network.durable import saved_network
 from inspector.runner.network.fit import ADDED, dropped, fitted, hooked
+from inspector.runner.network.given import examine
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult
@@ -77,6 +78,7 @@ def plan(job: Job) -> Plan:
         run = fit.run
         changed = edits.edited(run, job.decisions.edits)
         waits = asyncio.run(_waiting(run, _decided(job, saved)))
+        examine(run, {firing: (said.how, said.value) for firing, said in job.decisions.reconcile.items()})
     except ResumeRefused as error:
         refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
         return msgspec.structs.replace(base, resumable=False, refusals=(refusal,))
@@ -238,6 +240,11 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRu
     for node in base.diff.graph.changed_nodes:
         changed = ", ".join(change.path for change in node.changes)
         yield warn("node_changed", node.id, f"{changed} is not what the run was made with; the new one runs")
+    for edge in base.diff.graph.changed_edges:
+        detail = ", ".join(f"{change.path} was {change.left}, and is {change.right}" for change in edge.changes)
+        yield warn("edge_changed", edge.id, f"{detail}; the new one holds")
+    for change in base.diff.settings:
+        yield warn("settings_changed", change.path, f"was {change.left}, and is {change.right}; the new one holds")
     for name, fields in dropped(run):
         yield warn(
             "state_dropped", name, f"has no state field {', '.join(fields)} any more; what was saved of it is lost"

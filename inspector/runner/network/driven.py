@@ -10,11 +10,10 @@ from functools import partial
 from typing import Any
 
 import inspector
-from inspector.dataflow.actors import Actor
 from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Committed, Firing
 from inspector.dataflow.machine import NetworkRun
-from inspector.errors import JournalError, UsageError
+from inspector.errors import JournalError
 from inspector.journal import ClaimedJournal, Journal, TraceFile, refuse_existing
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
 from inspector.model.text import clean
@@ -24,11 +23,13 @@ from inspector.runner.claims import Claims, Holder, driven
 from inspector.runner.drive import Control, drive
 from inspector.runner.edits import Edited
 from inspector.runner.effects import Effect
+from inspector.runner.errors import ResumeRefused
 from inspector.runner.hookchain import Stopped
 from inspector.runner.messages import words
 from inspector.runner.network import agents
-from inspector.runner.network.bodies import Outcome, OutOfTime, checked, fire, idempotency_key, leaves_open, repeatable
+from inspector.runner.network.bodies import Outcome, OutOfTime, fire, idempotency_key, leaves_open, repeatable
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
+from inspector.runner.network.given import tokens_of
 from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
 from inspector.runner.network.result import NetworkResult
@@ -170,14 +171,13 @@ class Driven:
                 self.recorder.operation(firing, "ambiguous")  # also in this journal: it may be resumed in turn
                 self.run.doubt(firing.number)
             elif how == "result":
-                puts = _puts(firing, value)
-                for port, token in puts:
-                    for queue in firing.node.writes.get(port, ()):
-                        try:
-                            checked(self.run.plan.links[queue], self.run.values.decode(token))
-                        except TypeError as error:
-                            raise UsageError(firing_id, str(error)) from error
                 self.run.begin(firing)
+                try:
+                    puts = tokens_of(self.run, firing, value)
+                except ResumeRefused as error:  # what a hook said; what somebody decided was looked at before
+                    self.run.release(firing)
+                    self.fail(firing, RunError(message=error.detail, where=firing.node.path), ambiguous=True)
+                    continue
                 self.step(self.run.commit(firing, puts, dict(firing.state)), firing if self._goes_on else None)
             elif how != "retry":
                 self.run.begin(firing)
@@ -367,18 +367,6 @@ class Driven:
         if self.run.held:
             return "suspended", str(next((call["note"] for call in agents.calls(self.run)), "tools"))
         return "completed", None
-
-
-def _puts(firing: Firing, value: Value) -> list[tuple[str, Value]]:
-    actor: Actor | None = firing.node.actor
-    outputs = actor.outputs if actor else ()
-    if isinstance(value, dict) and value and set(value) <= set(outputs):
-        return [(port, token) for port, token in value.items()]
-    if len(outputs) == 1:
-        return [(outputs[0], value)]
-    if value is None:
-        return []
-    raise UsageError(f"--reconcile {firing.id}", f"the result must be an object of the ports {', '.join(outputs)}")
 
 
 def _described(firing: Firing, error: BaseException) -> RunError:

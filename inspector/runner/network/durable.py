@@ -18,6 +18,7 @@ from inspector.runner.errors import RunnerError
 from inspector.runner.network import agents, restore, tail
 from inspector.runner.network.driven import Driven
 from inspector.runner.network.fit import fitted, hooked
+from inspector.runner.network.given import examine
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.result import NetworkResult, replayed
@@ -121,6 +122,7 @@ class DurableNetwork(GoingOn):
         open_ids = {happened.id for happened in saved.open}
         self.decided.reconcile = {call: how for call, how in self._reconciled.items() if call not in open_ids}
         await agents.wake(run, self.decided)
+        examine(run, self._reconciled)
         return run
 
     def _driven(self, run: NetworkRun, saved: SavedNetwork, row: StoredRun, owner: Claim | None) -> Driven:

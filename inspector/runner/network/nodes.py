@@ -73,7 +73,7 @@ def _agent(agent: Agent) -> Actor:
         inputs=(PROMPT,),
         outputs=(ANSWER,),
         actions=(Action(name="run", inputs=(PROMPT,)),),
-        parameters={"model": str(model), "instructions": setup.instructions, "tools": tools},
+        parameters={"model": str(model), "tools": tools, **agent.settings, "max_turns": agent.limits.max_turns},
         default_name=agent.name,
         target=agent,
     )

@@ -23,6 +23,7 @@ from inspector.runner.network import agents, edits, restore, tail
 from inspector.runner.network.bodies import checked
 from inspector.runner.network.driven import Driven, Observe
 from inspector.runner.network.fit import fitted, hooked
+from inspector.runner.network.given import examine
 from inspector.runner.network.nodes import described
 from inspector.runner.network.offers import Offers, opened
 from inspector.runner.network.restore import SavedNetwork
@@ -253,6 +254,7 @@ class ResumingNetwork(GoingOn):
         calls = {call: decided for call, decided in self._reconciled.items() if call not in open_ids}
         self.decided.reconcile = calls
         await agents.wake(run, self.decided)
+        examine(run, self._reconciled)
         watch = self.network.watch(saved.header.id)
         if not (self.decided.any() or self._reconciled) and (waiting := only_waits(run, saved, watch, self.path)):
             return waiting

@@ -1,5 +1,6 @@
 """A graph that has grown: what touches nothing is accepted one by one, anything else is refused by name."""
 
+import asyncio
 import random
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from inspector import Network, actor
+from inspector import Agent, Network, ScriptedModel, actor
 from inspector.dataflow.definition import digest
 from inspector.dataflow.growth import grown, without
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import flatten
+from inspector.diff import Side
+from inspector.diff.weight import weigh
 from inspector.errors import UsageError
+from inspector.model.run import Definition
 from inspector.model.values import to_json
+from inspector.report.difftext import diff_report
 from inspector.resume import Refused, check, open_job, resume
 from inspector.resume.apps import App
 from inspector.resume.plan import Decisions
@@ -169,3 +174,59 @@ def test_a_run_brought_over_goes_on_as_it_would_have(seed: int) -> None:
         larger = grown(run, large)
         assert [done.step.name for done in run_on(larger)] == names[stop:]
         assert to_json(outputs(larger)["result"]) == to_json(outputs(clean)["result"])
+
+
+async def test_what_is_set_otherwise_is_accepted_and_named(tmp_path: Path) -> None:
+    """A run goes on with another number of workers, capacity, timeout, state or idempotency, and the plan says so."""
+    path = str(tmp_path / "t")
+
+    def made(*, old: bool) -> Network:
+        def fire(self: Any, number: int) -> int:
+            if old:
+                raise ValueError("cracked")
+            return number
+
+        fields: dict[str, Any] = {"limit": int, "kept": int, **({"gone": int} if old else {"new": int})}
+        body: dict[str, Any] = {"__annotations__": fields, "fire": fire, "kept": 1 if old else 2}
+        kind = actor(idempotency="unknown" if old else "supported", timeout=None if old else 9.0)(
+            type("Step", (), {**body, **({"gone": 3} if old else {"new": 4})})
+        )
+        net = Network("line", workers=1 if old else 2)
+        first, agent = net.add(double), net.add(Agent("clerk", ScriptedModel("done"), max_tokens=10 if old else 20))
+        step = net.add(kind(limit=5 if old else 6), name="step")  # type: ignore[call-arg]
+        net.connect(net.input("x"), first.number)
+        net.connect(first.out, step.number, capacity=3 if old else 7)
+        net.connect(step.out, agent.prompt)
+        net.connect(agent.answer, net.output("y"))
+        return net
+
+    assert (await made(old=True).run({"x": [1]}, trace=path)).status == "failed"
+    job = open_job(path, App(target="a:b", value=made(old=False), digest="d"))
+    plan = await asyncio.to_thread(check, job)
+    assert plan.resumable
+    graph = plan.diff.graph
+    told = {
+        f"{node.id}.{change.path}": (change.left, change.right)
+        for node in graph.changed_nodes
+        for change in node.changes
+    }
+    assert told.pop("step.body", None) is None  # the same source
+    assert told == {
+        "step.idempotency": ("unknown", "supported"),
+        "step.parameters.limit": (5, 6),
+        "step.state.kept": (1, 2),
+        "step.state.gone": (3, None),
+        "step.state.new": (None, 4),
+        "step.timeout": (None, 9.0),
+        "clerk.parameters.max_tokens": (10, 20),
+    }
+    assert [(edge.id, edge.changes[0].left, edge.changes[0].right) for edge in graph.changed_edges] == [
+        ("double.out-->step.number", 3, 7)
+    ]
+    warned = {(warning.code, warning.subject) for warning in plan.warnings}
+    assert {("edge_changed", "double.out-->step.number"), ("settings_changed", "workers")} <= warned
+    assert {("node_changed", "step"), ("node_changed", "clerk"), ("state_dropped", "step")} <= warned
+    assert "~ edge double.out-->step.number capacity: 3 → 7" in list(diff_report(plan.diff))
+    assert any(
+        item.subject == "edge double.out-->step.number" for item in weigh(Side(definition=Definition()), plan.diff)
+    )

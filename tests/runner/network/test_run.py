@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from inspector.model.run import State
 from inspector.model.values import to_json
 from inspector.resume import check, open_job, resume
 from inspector.resume.apps import App, load
+from inspector.resume.plan import Decisions, Reconciliation
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
@@ -409,6 +411,36 @@ async def test_what_is_left_open_stays_open_in_the_next_run(tmp_path: Path) -> N
     assert RAN["endless", 1] == 1
     done = await net.resume(third).reconcile("endless#1", "retry").run()
     assert done.outputs == {"y": [1]}
+
+
+@pytest.mark.parametrize("said", ["text", {"out": "text"}, {"$type": "codec", "name": "gone", "value": 1}])
+async def test_a_result_that_does_not_fit_is_refused_before_anything_begins(tmp_path: Path, said: Any) -> None:
+    first, second = str(tmp_path / "t"), str(tmp_path / "u")
+
+    @actor
+    async def endless(number: int):  # type: ignore[no-untyped-def]
+        RAN["endless", number] += 1
+        await asyncio.Event().wait()
+
+    net = Network("n")
+    node, after = net.add(endless), net.add(slow)
+    net.connect(net.input("x"), node.number)
+    net.connect(node.out, after.number)
+    net.connect(after.out, net.output("y"))
+    task = asyncio.ensure_future(net.run({"x": [1]}, trace=first))
+    while not RAN:
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    with pytest.raises(ResumeRefused, match=r"endless#1.*the result does not fit: ") as refused:
+        await net.resume(first).reconcile("endless#1", "result", said).run(trace=second)
+    assert (refused.value.code, Path(second).exists()) == ("arguments_invalid", False)
+    decisions = Decisions(reconcile={"endless#1": Reconciliation(how="result", value=said)})
+    job = msgspec.structs.replace(open_job(first, App(target="a:b", value=net, digest="d")), decisions=decisions)
+    plan = await asyncio.to_thread(check, job)
+    assert [(refusal.code, refusal.subject) for refusal in plan.refusals] == [("arguments_invalid", "endless#1")]
+    done = await net.resume(first).reconcile("endless#1", "result", 7).run(trace=second)
+    assert (done.outputs, RAN["endless", 1]) == ({"y": [107]}, 1)
 
 
 async def test_a_run_that_is_driven_has_one_owner(tmp_path: Path) -> None:
