@@ -20,13 +20,15 @@ from tests.tui import fakes
 Kind = TypeVar("Kind")
 WIDE = (120, 40)
 NARROW = (80, 24)
+LONGEST = 120
+"""Seconds after which something that does not come is missing, also where much else runs."""
 
 
 async def settle(pilot: Pilot[object]) -> None:
     """Wait until the loader is idle and every report is handled."""
     app = pilot.app
     assert isinstance(app, Inspector)
-    calm, end = 0, time.monotonic() + 30
+    calm, end = 0, time.monotonic() + LONGEST
     while time.monotonic() < end:
         await pilot.pause(0.005)
         calm = calm + 1 if app.desk and app.desk.loader.idle and _complete(app.desk.run) else 0
@@ -38,7 +40,7 @@ async def settle(pilot: Pilot[object]) -> None:
 
 async def until(pilot: Pilot[object], so: Callable[[], object]) -> None:
     """Wait for something that a thread brings about."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + LONGEST
     while not so():
         assert time.monotonic() < end, "waited in vain"
         await pilot.pause(0.005)

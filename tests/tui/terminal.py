@@ -72,7 +72,7 @@ class Terminal:
         self.seen += os.read(self._main, 1 << 16)
         return True
 
-    def until(self, so: Callable[[], bool] | str, seconds: float = 20.0) -> None:
+    def until(self, so: Callable[[], bool] | str, seconds: float = 60.0) -> None:
         """Wait for a text on the screen, or for anything."""
         wanted = so if callable(so) else lambda: so in self.text
         end = time.monotonic() + seconds

@@ -155,14 +155,15 @@ async def test_a_second_ctrl_c_says_what_would_be_lost_and_gives_up(tmp_path: Pa
     async with opened(path, target, size=(120, 30)) as (app, pilot):
         await press(pilot, "r")
         await approve_all(app, pilot)
-        await press(pilot, "r")
+        await pilot.press("r")
         await until(pilot, lambda: any("ship started" in row for row in texts(app)))
-        await press(pilot, "ctrl+c")
+        await pilot.press("ctrl+c")
         await until(pilot, lambda: any("stopping at the next boundary" in row for row in texts(app)))
-        await press(pilot, "ctrl+c")
-        assert isinstance(app.screen, Choice)
-        assert any("may have happened" in row for row in texts(app))
-        await press(pilot, "down", "enter")
+        await pilot.press("ctrl+c")
+        await until(
+            pilot, lambda: isinstance(app.screen, Choice) and any("may have happened" in row for row in texts(app))
+        )
+        await pilot.press("down", "enter")
         await until(pilot, lambda: app.desk and app.desk.parent and not run_screen(app).shows.driven)  # type: ignore[union-attr]
         await until(pilot, lambda: any("given up" in row for row in texts(app)))
         await press(pilot, "r")
@@ -185,14 +186,15 @@ async def test_a_body_that_blocks_is_given_up_too(tmp_path: Path) -> None:
         async with opened(path, target, size=(120, 30)) as (app, pilot):
             await press(pilot, "r")
             await planned(app, pilot)
-            await press(pilot, "r")
+            await pilot.press("r")
             await until(pilot, lambda: any("block started" in row for row in texts(app)))
-            await press(pilot, "ctrl+c")
+            await pilot.press("ctrl+c")
             await until(pilot, lambda: any("stopping at the next boundary" in row for row in texts(app)))
-            await press(pilot, "ctrl+c")
-            assert isinstance(app.screen, Choice)
-            assert "goes on in its thread until it ends" in " ".join(row.strip(" │┃|") for row in texts(app))
-            await press(pilot, "down", "enter")
+            await pilot.press("ctrl+c")
+            await until(pilot, lambda: isinstance(app.screen, Choice))
+            told = "goes on in its thread until it ends"
+            await until(pilot, lambda: told in " ".join(row.strip(" │┃|") for row in texts(app)))
+            await pilot.press("down", "enter")
             await until(pilot, lambda: any("given up" in row for row in texts(app)))
             await press(pilot, "r")
             page = await planned(app, pilot)
@@ -240,7 +242,7 @@ async def test_a_live_owner_is_named_and_the_second_inspector_follows(
     job = msgspec.structs.replace(job, control=steering, decisions=Decisions(approve=("c1", "c2")))
     thread = threading.Thread(target=resume, args=(job, lambda event: None), daemon=True)
     thread.start()
-    assert held.wait(30)
+    assert held.wait(120)
     async with opened(path, target) as (app, pilot):
         await press(pilot, "r")
         page = await planned(app, pilot)
@@ -258,7 +260,7 @@ async def test_a_live_owner_is_named_and_the_second_inspector_follows(
         await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
         await settle(pilot)
         assert run_screen(app).session.cursor == run_screen(app).session.last == 2 + 1 + 4
-        thread.join(30)
+        thread.join(120)
         await until(pilot, lambda: any("nothing is left to run" in row for row in texts(app)))
         await press(pilot, "q")
         await until(pilot, lambda: any("can be resumed" in row for row in texts(app)))
@@ -274,7 +276,7 @@ async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
     job = msgspec.structs.replace(job, control=steering, decisions=Decisions(approve=("c1", "c2")))
     thread = threading.Thread(target=lambda: ends.append(resume(job, lambda event: None)), daemon=True)
     thread.start()
-    assert held.wait(30)
+    assert held.wait(120)
     async with opened(path, target) as (app, pilot):
         await press(pilot, "r")
         page = await planned(app, pilot)
@@ -293,7 +295,7 @@ async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
         assert live is not None
         assert '"it hangs"' in Path(live.trace or "").read_text()
     steering.go()
-    thread.join(30)
+    thread.join(120)
     assert ends[0].status in ("suspended", "interrupted"), "the other one stopped at its next boundary"
 
 

@@ -30,7 +30,7 @@ def step_and_compare(terminal: Terminal) -> None:
     terminal.quiet()
     terminal.clear()
     terminal.type("d")
-    terminal.until("the same", seconds=40)
+    terminal.until("the same")
     terminal.type("s")
     terminal.until("difference")
     terminal.type("q")
@@ -39,11 +39,11 @@ def step_and_compare(terminal: Terminal) -> None:
 
 def to_the_end(terminal: Terminal, begins: str) -> None:
     """Run what the plan says."""
-    terminal.until(begins, seconds=40)
+    terminal.until(begins)
     terminal.quiet()
     terminal.clear()
     terminal.type("r")
-    terminal.until("completed", seconds=40)
+    terminal.until("completed")
     terminal.quiet()
     assert terminal.leave("q" + "q" + "q") == 0
     assert terminal.restored()
@@ -67,7 +67,7 @@ def test_an_agent_of_which_one_call_is_denied_and_one_approved(
     with Terminal("open", path, "--app", target, size=SIZE, **folders) as terminal:
         step_and_compare(terminal)
         terminal.type("r")
-        terminal.until("2 decisions owed: c1, c2", seconds=40)
+        terminal.until("2 decisions owed: c1, c2")
         terminal.quiet()
         terminal.clear()
         terminal.type("jx")
@@ -110,13 +110,13 @@ def test_arguments_in_an_editor(tmp_path: Path, folders: dict[str, str]) -> None
     with Terminal("open", path, "--app", target, size=SIZE, EDITOR=str(editor), **folders) as terminal:
         terminal.until("? all keys")
         terminal.type("r")
-        terminal.until("2 decisions owed", seconds=40)
+        terminal.until("2 decisions owed")
         terminal.quiet()
         terminal.type("j")
         terminal.quiet()
         terminal.clear()
         terminal.type("E")
-        terminal.until('"amount": 6}', seconds=40)
+        terminal.until('"amount": 6}')
         terminal.until("edited")
         assert terminal.leave("qq") == 0
         assert terminal.restored()
@@ -130,15 +130,15 @@ def test_who_leaves_while_a_tool_is_stuck_gets_the_terminal_back(tmp_path: Path,
     with Terminal("open", path, "--app", target, size=SIZE, **folders) as terminal:
         terminal.until("? all keys")
         terminal.type("r")
-        terminal.until("2 decisions owed", seconds=40)
+        terminal.until("2 decisions owed")
         terminal.quiet()
         terminal.type("ja")
         terminal.quiet()
         terminal.type("jja")
-        terminal.until("runs pay", seconds=40)
+        terminal.until("runs pay")
         terminal.quiet()
         terminal.type("r")
-        terminal.until("pay started", seconds=40)
+        terminal.until("pay started")
         terminal.quiet()
         terminal.type("\x03")
         terminal.until("stopping at the next boundary")
@@ -159,11 +159,11 @@ def test_code_that_ends_its_process_when_it_is_imported_is_not_imported_here(
     file.write_text(f"import os; os._exit(7)\n{whole}")
     how = "ends the process without a word (exit code 7)"
     with Terminal("open", path, "--app", target, size=(200, 30), **folders) as terminal:
-        terminal.until(how, seconds=40)
+        terminal.until(how)
         for key in "rd":
             terminal.clear()
             terminal.type(key)
-            terminal.until(how, seconds=40)
+            terminal.until(how)
             terminal.quiet()
             terminal.type("q")
             terminal.until("? all keys")
@@ -171,7 +171,7 @@ def test_code_that_ends_its_process_when_it_is_imported_is_not_imported_here(
         file.write_text(whole)
         terminal.clear()
         terminal.type("r")
-        terminal.until("2 decisions owed", seconds=40)
+        terminal.until("2 decisions owed")
         terminal.quiet()
         assert terminal.leave("qq") == 0
         assert terminal.restored()
@@ -186,12 +186,12 @@ def test_a_tool_that_ends_the_process_leaves_the_terminal_as_it_was_and_says_whe
     with Terminal("open", path, "--app", target, size=SIZE, **folders) as terminal:
         terminal.until("? all keys")
         terminal.type("r")
-        terminal.until("2 decisions owed", seconds=40)
+        terminal.until("2 decisions owed")
         terminal.quiet()
         terminal.type("ja")
         terminal.quiet()
         terminal.type("jja")
-        terminal.until("runs pay", seconds=40)
+        terminal.until("runs pay")
         terminal.quiet()
         terminal.clear()
         assert terminal.leave("r") == 9
@@ -216,7 +216,7 @@ def test_over_a_slow_link_with_slow_code_a_word_says_what_is_waited_for(
         terminal.type("r")
         terminal.until("the plan is being made")
         assert "decisions owed" not in terminal.text
-        terminal.until("2 decisions owed: c1, c2", seconds=40)
+        terminal.until("2 decisions owed: c1, c2")
         terminal.quiet()
         terminal.type("jx")
         terminal.until("reason:")
