@@ -140,7 +140,7 @@ KEYS = (
     ),
     Key("help", "question_mark", "help", "all keys of where you are", "app", "all keys", "?"),
     Key("suspend", "ctrl+z", "suspend_process", "to the shell; fg comes back", "app", shown="Ctrl-Z"),
-    Key("quit", "ctrl+c,ctrl+q", "quit", "leave", "app", shown="Ctrl-C"),
+    Key("quit", "ctrl+c,ctrl+q", "quit", "leave; first stop the run that is driven here", "app", shown="Ctrl-C"),
 )
 
 ALWAYS = ("suspend", "quit")

@@ -46,7 +46,7 @@ def help_page(*places: Where) -> Page:
 NOTES = (
     "Timeline: number, time since the step before, a bar for how long the step took",
     "(pale: the time since the step before, where no duration is recorded), kind,",
-    "name, status, summary. * marked, ! damage before.",
+    "name, status, summary. * marked, ! damage before, ── where another run goes on.",
 )
 
 
