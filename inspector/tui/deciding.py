@@ -149,10 +149,13 @@ class Deciding:
         owed = self.owed()
         if owed:
             return f"{len(owed)} decision{'' if len(owed) == 1 else 's'} owed: {', '.join(n.call_id for n in owed)}"
-        waiting = plan.unaccepted(self.decisions.accept)
-        if waiting:
-            return f"to be accepted first: {', '.join(dict.fromkeys(item.code for item in waiting))}"
-        return None
+        waiting = self.unaccepted()
+        return f"to be accepted first: {', '.join(waiting)}" if waiting else None
+
+    def unaccepted(self) -> tuple[str, ...]:
+        """The codes of the warnings that are still to be accepted."""
+        waiting = self.plan.unaccepted(self.decisions.accept) if self.plan else ()
+        return tuple(dict.fromkeys(item.code for item in waiting))
 
 
 def _without(values: dict[str, Any], name: str) -> dict[str, Any]:

@@ -89,11 +89,14 @@ def _item(item: Weighed, compared: Compared) -> list[Line]:
     return found
 
 
+def short(target: str) -> str:
+    """The code's name; of a long one the end is kept, so that there is room for more."""
+    return target if len(target) <= TARGET else "…" + target[1 - TARGET :]
+
+
 def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | None) -> Line:
     """The verdict on today's code in the line below the header."""
-    # Of a long path the end is kept, so that there is room for the verdict.
-    short = target if len(target) <= TARGET else "…" + target[1 - TARGET :]
-    spans = [Span(" against ", "dim"), Span(short, "accent"), Span("  ")]
+    spans = [Span(" against ", "dim"), Span(short(target), "accent"), Span("  ")]
     if error is not None and compared is None:
         return Line((*spans, Span(error.removeprefix(f"{target}: "), "failed")))
     if plan is not None and plan.refusals:

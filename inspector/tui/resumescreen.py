@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 
 from inspector.resume.sentences import sentence
-from inspector.tui import planlines
+from inspector.tui import difflines, planlines
 from inspector.tui.asking import Choice, TextPage, answer_of
 from inspector.tui.bars import Bar
 from inspector.tui.deciding import Deciding
@@ -84,7 +84,9 @@ class ResumePage(Page):
         owed = {need.call_id for need in self.deciding.owed()}
         rows = [at for at, row in enumerate(self._rows) if row.need is not None and row.need.call_id in owed]
         edits = [at for at, row in enumerate(self._rows) if row.edit is not None]
-        return next(iter((*rows, *edits)), None)
+        waiting = self.deciding.unaccepted()
+        codes = [at for at, row in enumerate(self._rows) if row.code in waiting]
+        return next(iter((*rows, *edits, *codes)), None)
 
     def _stays(self, before: list[Row], cursor: int) -> int | None:
         """The row of what the cursor was on `before`: the next key is about that, wherever it went. Where it is gone,
@@ -115,7 +117,7 @@ class ResumePage(Page):
         planned, plan = deciding.planned, deciding.plan
         name = (planned.run if planned else None) or self.resumption.path
         where = f"after step {plan.step}/{planned.last}" if plan and planned else ""
-        self._tell("header", plain(f" Resume {name} {where}   with {self.resumption.target}", "title"))
+        self._tell("header", plain(f" Resume {name} {where}   with {difflines.short(self.resumption.target)}", "title"))
         hindrance = deciding.hindrance()
         if hindrance is None:
             told = Line((Span(" r ", "key"), Span(planlines.purpose(deciding), "done")))
@@ -326,6 +328,9 @@ class ResumePage(Page):
         if self._waits():
             return
         code = self._rows[self.rows.cursor].code if self.rows.cursor < len(self._rows) else None
+        waiting = self.deciding.unaccepted()
+        if len(waiting) == 1 and (code is None or not self._acceptable(code)):
+            code = waiting[0]
         if code is None or not self._acceptable(code):
             self.footer.tell("this is nothing that can be accepted" if code else "move to a warning first")
             return

@@ -776,6 +776,21 @@ async def test_the_cursor_goes_to_what_is_owed_where_what_it_was_on_is_gone(
         assert page.need.call_id == "c1"
 
 
+async def test_the_one_warning_that_is_left_is_accepted_wherever_one_stands(tmp_path: Path) -> None:
+    folder = shutil.copytree("examples/wfpy-failed", tmp_path / "wfpy-failed")
+    job = open_job(str(folder), load("examples/wfpy_shop.py:shop"), trace=str(tmp_path / "again"))
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(resume, job, lambda event: None).result().status == "completed"
+    async with opened(str(folder), "examples/wfpy_shop.py:shop") as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert page._rows[page.rows.cursor].code == "already_resumed", "what is to be decided"
+        page.rows.move(0)
+        await press(pilot, "c")
+        await planned(app, pilot)
+        assert "r runs van" in texts(app)[1]
+
+
 async def test_the_cursor_stays_on_what_it_was_on_when_what_is_above_goes(tmp_path: Path) -> None:
     path, target = two(tmp_path)
     async with opened(path, target) as (app, pilot):
