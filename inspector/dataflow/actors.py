@@ -6,16 +6,21 @@ definition, and those with a default are *state*, saved with every firing. A fir
 input port of the action, runs the body once, and puts what it returned: a value on the only output port,
 `emit(port=value)` on several, an iterator of `emit` for several tokens; `None` puts nothing where there are
 several ports. All of it at the end, or nothing.
+
+A body must not change a parameter. Of collections of plain data that is noticed, and undone; objects of other
+classes are handed on as they are.
 """
 
 import copy
 import dataclasses
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar, overload
 
 from inspector.dataflow import types
+from inspector.dataflow.lent import Lent
 from inspector.dataflow.names import qualified
 from inspector.errors import UsageError
 
@@ -94,13 +99,23 @@ class Actor:
             assert self.function is not None
             return self.function, None
         instance: Any = object.__new__(self.factory)
-        for name, value in (*self.parameters.items(), *state.items()):
+        for name, value in (*self.parameters.items(), *self.lent.values.items(), *state.items()):
             object.__setattr__(instance, name, value)
         return getattr(instance, action.name), instance
 
+    @functools.cached_property
+    def lent(self) -> Lent:
+        """The parameters that a body could change in place."""
+        return Lent(self.parameters)
+
     def state_of(self, instance: Any) -> dict[str, Any]:
         """The state fields of an instance after a firing. Raises TypeError for another attribute of the class that the
-        firing set on it: that would be lost, and read as before by the next one."""
+        firing set on it, or changed in place: that would be lost, and read as before by the next one."""
+        if changed := self.lent.changed():
+            raise TypeError(
+                f"changes self.{changed[0]}, which is a parameter: what changes is state, "
+                f"a field with a default (`{changed[0]}: ... = ...` in the class)"
+            )
         for name in vars(instance) if hasattr(instance, "__dict__") else ():
             if name not in self.state and self._lost(name, vars(instance)[name]):
                 raise TypeError(
@@ -111,7 +126,7 @@ class Actor:
 
     def _lost(self, name: str, value: Any) -> bool:
         if name in self.parameters:
-            return value is not self.parameters[name]
+            return value is not self.lent.values.get(name, self.parameters[name])
         known = getattr(self.factory, name, None)
         return known is not None and not hasattr(known, "__get__") and known is not value
 

@@ -7,7 +7,7 @@ are the capacities of edges and the number of workers.
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import UNSET
@@ -84,6 +84,15 @@ def _fields(fields: Mapping[str, Any], values: Values) -> dict[str, Value]:
         except Unsavable as error:
             found[name] = {"$type": "unknown", "reason": str(error)}
     return found
+
+
+def opaque(definition: Definition) -> Iterator[tuple[str, str]]:
+    """The nodes with parameters that could not be recorded, and their names."""
+    for node in (definition.graph.nodes if definition.graph is not None else None) or ():
+        parameters = node.parameters if isinstance(node.parameters, dict) else {}
+        names = [name for name, v in parameters.items() if isinstance(v, dict) and v.get("$type") == "unknown"]
+        if names:
+            yield node.id, ", ".join(names)
 
 
 def _ports(node: PlanNode) -> list[list[str]]:

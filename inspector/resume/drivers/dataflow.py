@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.dataflow.codec import Unreadable
+from inspector.dataflow.definition import opaque
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan as NetworkPlan
@@ -240,6 +241,9 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRu
     for node in base.diff.graph.changed_nodes:
         changed = ", ".join(change.path for change in node.changes)
         yield warn("node_changed", node.id, f"{changed} is not what the run was made with; the new one runs")
+    for name, unknown in opaque(saved.header.definition):
+        detail = f"{unknown} cannot be saved: whether it is the same, and what bodies changed in it, is not known"
+        yield warn("parameters_unknown", name, detail)
     for edge in base.diff.graph.changed_edges:
         detail = ", ".join(f"{change.path} was {change.left}, and is {change.right}" for change in edge.changes)
         yield warn("edge_changed", edge.id, f"{detail}; the new one holds")

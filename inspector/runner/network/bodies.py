@@ -137,21 +137,31 @@ async def fire(
     context = FiringContext(run, firing, run_id, watch) if action.wants_context else None
     if context is not None:
         arguments["context"] = context
-    if actor.timeout is None:
-        tokens = await _tokens(actor, body, arguments, threads, inline)
-    else:
-        try:
-            async with asyncio.timeout(actor.timeout) as limit:
-                tokens = await _tokens(actor, body, arguments, threads, None)
-        except TimeoutError as error:
-            if limit.expired():
-                raise OutOfTime(f"no end after {actor.timeout} s") from error
-            raise
-    puts = [(port, saved(run, firing, port, token)) for port, token in tokens]
-    after = actor.state_of(instance) if instance is not None else {}
-    state = {name: values.keep(value, f"{firing.node.name}.{name}") for name, value in after.items()}
+    try:
+        tokens = await _timed(actor, body, arguments, threads, inline)
+        puts = [(port, saved(run, firing, port, token)) for port, token in tokens]
+        after = actor.state_of(instance) if instance is not None else {}
+        state = {name: values.keep(value, f"{firing.node.name}.{name}") for name, value in after.items()}
+    except BaseException:
+        if instance is not None:
+            actor.lent.renew()
+        raise
     # Nothing comes between this and the commit: others' changes of the context are all there, or not yet.
     return Outcome(puts, state, applied(run.context, context.changes) if context is not None else {})
+
+
+async def _timed(
+    actor: Actor, body: Any, arguments: Mapping[str, Any], threads: Threads, inline: Inline | None
+) -> list[tuple[str, Any]]:
+    if actor.timeout is None:
+        return await _tokens(actor, body, arguments, threads, inline)
+    try:
+        async with asyncio.timeout(actor.timeout) as limit:
+            return await _tokens(actor, body, arguments, threads, None)
+    except TimeoutError as error:
+        if limit.expired():
+            raise OutOfTime(f"no end after {actor.timeout} s") from error
+        raise
 
 
 def leaves_open(firing: Firing, error: BaseException) -> bool:

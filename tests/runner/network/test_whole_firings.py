@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -518,3 +519,56 @@ def test_a_copy_of_the_process_does_not_go_on_with_the_run(kind: str, workers: i
     run = open_path(trace).open()
     list(run.index())
     assert (len(run), run.run().status, list(run.problems())) == (3, "completed", [])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_parameter_that_a_firing_changed_in_place_is_as_it_was(tmp_path: Path, workers: int) -> None:
+    class Client:
+        """It cannot be saved."""
+
+        def __init__(self) -> None:
+            self.calls, self.lock = 0, threading.Lock()
+
+    @actor
+    class Adds:
+        seen: list[int]
+        table: dict[str, list[int]]
+        client: Client
+        keep: bool
+
+        def fire(self, number: int) -> int:
+            self.client.calls += 1
+            if number:
+                self.seen.append(number)
+                self.table["all"].append(number)
+            if not self.keep:
+                self.seen.clear()
+                self.table["all"].clear()
+            elif number == 1:
+                raise ValueError("no")
+            return len(self.seen) + len(self.table["all"])
+
+    seen, client = [], Client()
+    made = Adds(seen=seen, table={"all": []}, client=client, keep=True)  # type: ignore[call-arg]
+    net = Network("n")
+    node = net.add(made)
+    net.connect(net.input("x"), node.number)
+    net.connect(node.out, net.output("y"))
+    trace = str(tmp_path / "t")
+    first = await net.run({"x": [0, 1]}, trace=trace, workers=workers)
+    assert (first.status, first.steps, first.error and first.error.type) == ("failed", 1, "ValueError")
+    changed = await net.resume(trace).change("queues.in.x-->adds.number[0]", 2).workers(workers).run()
+    assert changed.error is not None
+    assert changed.error.message == (
+        "changes self.seen, which is a parameter: what changes is state, a field with a default "
+        "(`seen: ... = ...` in the class)"
+    )
+    again = await net.run({"x": [0]}, workers=workers)
+    assert (again.outputs, seen, client.calls) == ({"y": [0]}, [], 4)
+    made.keep = False
+    other = Network("n")
+    node = other.add(made)
+    other.connect(other.input("x"), node.number)
+    other.connect(node.out, other.output("y"))
+    plan = await asyncio.to_thread(check, open_job(trace, App(target="a:b", value=other, digest="d")))
+    assert ("parameters_unknown", "adds") in {(warning.code, warning.subject) for warning in plan.warnings}
