@@ -151,24 +151,29 @@ def test_a_message_was_edited(snap_compare: Compare, size: tuple[int, int], monk
     assert snap_compare(app, terminal_size=size, run_before=before)
 
 
-def test_denied_with_a_reason(looks: Compare) -> None:
-    assert looks("down", "x", *"not that one", "enter")
+@SIZES
+def test_denied_with_a_reason(looks: Compare, size: tuple[int, int]) -> None:
+    assert looks("down", "x", *"not that one", "enter", size=size)
 
 
-def test_a_reason_is_being_typed(looks: Compare) -> None:
-    assert looks("down", "x", *"not that")
+@SIZES
+def test_a_reason_is_being_typed(looks: Compare, size: tuple[int, int]) -> None:
+    assert looks("down", "x", *"not that", size=size)
 
 
-def test_arguments_are_being_edited(looks: Compare) -> None:
-    assert looks("down", "e", "backspace", "enter")
+@SIZES
+def test_arguments_are_being_edited(looks: Compare, size: tuple[int, int]) -> None:
+    assert looks("down", "e", "backspace", "enter", size=size)
 
 
-def test_all_that_can_be_decided_about_a_call(looks: Compare) -> None:
-    assert looks("down", "enter")
+@SIZES
+def test_all_that_can_be_decided_about_a_call(looks: Compare, size: tuple[int, int]) -> None:
+    assert looks("down", "enter", size=size)
 
 
-def test_help(looks: Compare) -> None:
-    assert looks("question_mark")
+@SIZES
+def test_help(looks: Compare, size: tuple[int, int]) -> None:
+    assert looks("question_mark", size=size)
 
 
 @SIZES
@@ -211,14 +216,16 @@ def test_ambiguous_and_to_be_accepted(looks: Compare, size: tuple[int, int], mon
     assert looks(size=size)
 
 
-def test_what_may_have_happened(looks: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+@SIZES
+def test_what_may_have_happened(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     plan(monkeypatch, AMBIGUOUS)
-    assert looks("down", "enter")
+    assert looks("down", "enter", size=size)
 
 
-def test_the_run_is_finished(looks: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+@SIZES
+def test_the_run_is_finished(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     plan(monkeypatch, Plan(resumable=True, driver="fake", step=4))
-    assert looks()
+    assert looks(size=size)
 
 
 def live(state: str) -> Live:
@@ -245,7 +252,8 @@ def live(state: str) -> Live:
 
 
 @pytest.mark.parametrize("state", ["runs", "streams", "held", "stopping", "completed", "failed", "given up"])
-def test_live(state: str, snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+@SIZES
+def test_live(state: str, snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_for(monkeypatch, fakes.one())
 
     async def before(pilot: Pilot[object]) -> None:
@@ -254,7 +262,7 @@ def test_live(state: str, snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
         run_screen(app).update_live()
         await settle(pilot)
 
-    assert snap_compare(app, terminal_size=NARROW, run_before=before)
+    assert snap_compare(app, terminal_size=size, run_before=before)
 
 
 def shown(app: Inspector, screen: Callable[[], Any]) -> Callable[[Pilot[object]], Awaitable[None]]:
@@ -266,15 +274,17 @@ def shown(app: Inspector, screen: Callable[[], Any]) -> Callable[[Pilot[object]]
     return before
 
 
-def test_output(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+@SIZES
+def test_output(snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     output = Output()
     output.add(b"paying A-17\n\x1b]0;owned\x07 a title\nno end of line")
     output.end()
     app = app_for(monkeypatch, fakes.one())
-    assert snap_compare(app, terminal_size=NARROW, run_before=shown(app, lambda: OutputPage(output)))
+    assert snap_compare(app, terminal_size=size, run_before=shown(app, lambda: OutputPage(output)))
 
 
-def test_the_run_has_not_stopped(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+@SIZES
+def test_the_run_has_not_stopped(snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_for(monkeypatch, fakes.one())
 
     async def before(pilot: Pilot[object]) -> None:
@@ -282,7 +292,7 @@ def test_the_run_has_not_stopped(snap_compare: Compare, monkeypatch: pytest.Monk
         run_screen(app).shows = live("stopping")
         await press(pilot, "ctrl+c")
 
-    assert snap_compare(app, terminal_size=NARROW, run_before=before)
+    assert snap_compare(app, terminal_size=size, run_before=before)
 
 
 @SIZES
