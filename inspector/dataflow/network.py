@@ -4,7 +4,7 @@
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from inspector.dataflow.actors import Actor, actor_of
@@ -119,6 +119,17 @@ class Network:
             raise UsageError(f"{self.name}.connect", f"a capacity of {capacity} lets nothing through")
         self.connections.append(_Connection((source.node, source.name), (target.node, target.name), capacity))
 
+    def named(self, name: str) -> str:
+        """The path of a node by that, or by the name that the network in it was made with (of a loop, its body); any
+        other name as it is. Raises UsageError for the name of several."""
+        places = dict(_places(self, ""))
+        found = [place for place, own in places.items() if own == name]
+        if name in places or not found:
+            return name
+        if len(found) > 1:
+            raise UsageError(f"{self.name}: {name}", f"several nodes are it: {', '.join(found)}")
+        return found[0]
+
     def _add(self, body: "Actor | Network | Loop | When", name: str) -> NodeHandle:
         unique, number = name, 1
         while unique in self.nodes or unique in (INPUT, OUTPUT):
@@ -144,6 +155,24 @@ class When:
 
     condition: Callable[[Any], bool]
     branches: dict[str, Network]
+
+
+def _places(network: Network, above: str) -> Iterator[tuple[str, str | None]]:
+    """The paths of all nodes, each with the own name of the network in it, if there is one."""
+    for name, body in network.nodes.items():
+        here = f"{above}{name}"
+        match body:
+            case Actor():
+                yield here, None
+            case When():
+                yield here, None
+                for branch, inner in body.branches.items():
+                    yield f"{here}/{branch}", inner.name
+                    yield from _places(inner, f"{here}/{branch}/")
+            case _:
+                inner = body.body if isinstance(body, Loop) else body
+                yield here, inner.name
+                yield from _places(inner, f"{here}/")
 
 
 def ports_of(body: Actor | Network | Loop | When) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -136,7 +136,8 @@ def open_job(
     if rerun is not None:
         if step is not None:
             raise UsageError(f"--rerun {rerun}", "and --step say both where to go on from")
-        step = _before(source, rerun)
+        named = getattr(app.value, "named", None)
+        step = _before(source, named(rerun) if callable(named) and source.run().kind == "dataflow" else rerun)
     if step is not None and not 0 <= step <= last:
         raise UsageError(f"--step {step}", f"the steps of this run are 0 to {last}")
     at = last if step is None else step

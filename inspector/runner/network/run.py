@@ -127,8 +127,9 @@ class Network(dataflow.Network):
     ) -> "DurableNetwork": ...
     def resume(self, path: Any, key: str | None = None, *, step: int | None = None, rerun: str | None = None) -> Any:
         """The run in a trace, going on from where it ended, from after `step`, or from before the last firing of the
-        node `rerun` (or of one in it). With a `key`, the run of that key in a store, in its own journal; from an
-        earlier step it is a run of its own there too."""
+        node `rerun` (or of one in it; a nested network also goes by its own name). With a `key`, the run of that key in
+        a store, in its own journal; from an earlier step it is a run of its own there too."""
+        rerun = None if rerun is None else self.named(rerun)
         if key is not None:
             from inspector.runner.network.durable import DurableNetwork
 

@@ -32,7 +32,7 @@ from inspector.runner.drive import Control
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network.driven import Driven
 from inspector.runner.network.result import NetworkResult
-from tests.dataflow.networks import Sum, add, double, random_network
+from tests.dataflow.networks import Sum, add, double, is_even, random_network, split
 
 FAILS: set[int] = set()
 """Tokens at which `fragile` fails."""
@@ -114,6 +114,39 @@ async def test_a_rerun_begins_before_the_last_firing_of_a_node(tmp_path: Path) -
         open_job(path, job.app, rerun="gone")
     with pytest.raises(UsageError, match="both"):
         open_job(path, job.app, rerun="slow", step=1)
+
+
+async def test_a_rerun_finds_a_nested_network_by_its_own_name(tmp_path: Path) -> None:
+    body = Network("polish")
+    first, second = body.add(slow), body.add(Sum(start=0))  # type: ignore[call-arg]
+    body.connect(body.input("number"), first.number)
+    body.connect(first.out, second.number)
+    body.connect(second.out, body.output("out"))
+    net, branch = Network("n"), Network("branch")
+    inside = branch.add(double)
+    branch.connect(branch.input("x"), inside.number)
+    branch.connect(inside.out, branch.output("out"))
+    items, loop, when = net.add(split), net.loop(body, name="each"), net.when(is_even, branch, branch)
+    net.connect(net.input("x"), items.number)
+    net.connect(items.out, loop["items"])
+    net.connect(loop.out, when.value)
+    net.connect(when.out, net.output("y"))
+    path = str(tmp_path / "t")
+    clean = await net.run({"x": [2]}, trace=path)
+    app = App(target="a:b", value=net, digest="d")
+    jobs = [open_job(path, app, rerun=name).step for name in ("each/sum", "each", "polish")]
+    by_place = open_job(path, app, rerun="when/then").step
+    run = open_path(path).open()
+    list(run.index())
+    names = [step.name for step in run.steps(1, clean.steps + 1)]
+    assert names[jobs[0]] == "each/sum"
+    assert names[jobs[2]] in ("each", "each/sum")
+    assert jobs[1] == jobs[2] >= jobs[0]
+    assert names[by_place] == "when/then/double"
+    again = await net.resume(path, rerun="polish").run()
+    assert (again.outputs, again.replayed) == (clean.outputs, jobs[2])
+    with pytest.raises(UsageError, match="several nodes are it: when/then, when/otherwise"):
+        net.resume(path, rerun="branch")
 
 
 @pytest.mark.parametrize("tokens", [1, "12", b"1", {"a": 1}, None])
