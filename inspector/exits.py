@@ -16,6 +16,7 @@ def complain(message: str) -> None:
 def guarded(command: Callable[[], int]) -> int:
     """Runs the command; every way to end becomes an exit code and lines on stderr, never a traceback."""
     _stand_in()
+    sys.unraisablehook = _ignored
     # Whatever the locale says, text leaves as UTF-8, and what is no text leaves visibly.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
@@ -38,6 +39,7 @@ def guarded(command: Callable[[], int]) -> int:
     except OSError as error:
         if error.filename is None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _hush()
         complain(f"{one_line(str(error.filename or 'output'))}: {error.strerror}")
         return 2
     except Exception as error:  # the last net: a user sees one line
@@ -59,6 +61,20 @@ def _stand_in() -> None:
             os.open(os.devnull, os.O_RDWR if name == "stderr" else os.O_RDONLY)
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
+
+
+def _ignored(raised: "sys.UnraisableHookArgs") -> None:
+    """What is raised where nobody can catch it, as when code of a run has closed what the program had open."""
+    kind, what = raised.exc_type.__name__, f": {raised.exc_value}" if raised.exc_value is not None else ""
+    complain(one_line(f"ignored, as the process ends or cleans up: {kind}{what}"))
+
+
+def _hush() -> None:
+    """Have asyncio say nothing of tasks that the error has cut short."""
+    if "logging" in sys.modules:
+        import logging
+
+        logging.getLogger("asyncio").disabled = True
 
 
 def _origin(error: BaseException) -> str:

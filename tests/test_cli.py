@@ -154,3 +154,23 @@ def test_formats_lists_every_reader() -> None:
     listed = json.loads(run("formats", "--json").stdout)["formats"]
     assert [entry["name"] for entry in listed] == [reader.name for reader in readers()]
     assert len(run("formats").stdout.splitlines()) == len(listed)
+
+
+def test_a_body_that_closes_all_files_leaves_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "closes.py").write_text(
+        "import os\nfrom inspector import Network, actor\n\n\n@actor\ndef closes(x: int) -> int:\n"
+        "    os.closerange(3, 64)\n    return x\n\n\nnet = Network('n')\nnode = net.add(closes)\n"
+        "net.connect(net.input('x'), node.x)\nnet.connect(node.out, net.output('y'))\n"
+    )
+    done = subprocess.run(
+        [COMMAND, "run", "closes.py:net", "--input", '{"x": [1, 2]}', "--trace", "t.jsonl"],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "Bad file descriptor" in done.stderr
+    assert [line for line in done.stderr.splitlines() if not line.startswith("runinspect: ")] == []

@@ -217,7 +217,8 @@ class Desk:
         told = [
             "The run stops as soon as what is under way has ended. What is given up before that may have happened: "
             "it waits for a word of yours at the next resume. Everything that has ended is written down. A body that "
-            "blocks goes on in its thread until it ends, or the inspector does; what it returns is not taken.",
+            "blocks goes on in its thread until it ends, or the inspector does; what it returns is not taken. An async "
+            "body that awaits nothing cannot be given up: only leaving ends it, and it may then have happened.",
             live.line_text(),
         ]
         answers = (
