@@ -42,6 +42,15 @@ Reconcile = Annotated[
         help="What becomes of a call that may have happened: retry, result:JSON, failure:TEXT, abort or leave.",
     ),
 ]
+Resolve = Annotated[
+    Calls,
+    typer.Option(
+        "--resolve",
+        metavar="CALL=WHAT",
+        help="What becomes of a call that was not on offer: repair:NAME, retry[:TEXT], skip[:TEXT], fail[:TEXT] or "
+        "stop[:TEXT].",
+    ),
+]
 Arguments = Annotated[Calls, typer.Option("--arguments", metavar="CALL=JSON", help="Run a call with these arguments.")]
 Accept = Annotated[Calls, typer.Option("--accept", metavar="WARNING", help="Go on in spite of a warning.")]
 Why = Annotated[

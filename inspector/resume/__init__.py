@@ -229,6 +229,8 @@ def _audit(job: Job, plan: Plan) -> None:
         audit.record("edit", path, run=run, reason=made.why.get(path))
     for call, decided in made.reconcile.items():
         audit.record("reconcile", call, run=run, how=decided.how, reason=made.why.get(call))
+    for call, resolved in made.resolve.items():
+        audit.record("resolve", call, run=run, how=resolved.how, reason=resolved.text or made.why.get(call))
     for code in sorted(made.accept):
         audit.record("accept", code, run=run)
     audit.record("resume", run, path=job.path, step=job.step, app=job.app.target, plan=plan.plan)

@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -16,6 +16,7 @@ from inspector.model.values import Value
 
 Question = Literal["approve", "answer", "reconcile"]
 Reconciling = Literal["retry", "result", "failure", "abort", "leave"]
+Resolution = Literal["repair", "retry", "skip", "fail", "stop"]
 
 MUST_ACCEPT = frozenset({"runs_again", "side_effects", "already_resumed", "tool_changed"})
 """Warnings that somebody must accept before anything runs."""
@@ -117,6 +118,14 @@ class Reconciliation(Record, frozen=True, kw_only=True):
     value: Value = None
 
 
+class Resolved(Record, frozen=True, kw_only=True):
+    """What is to become of a call that was not on offer: `repair` to the name in `text`, `retry` or `skip` with it as
+    what the model is told, `fail` or `stop` with it as the reason."""
+
+    how: Resolution
+    text: str | None = None
+
+
 class Decisions(Record, frozen=True, kw_only=True):
     """What the operator decided, by call id."""
 
@@ -124,6 +133,7 @@ class Decisions(Record, frozen=True, kw_only=True):
     deny: dict[str, str | None] = msgspec.field(default_factory=dict)
     answer: dict[str, Value] = msgspec.field(default_factory=dict)
     reconcile: dict[str, Reconciliation] = msgspec.field(default_factory=dict)
+    resolve: dict[str, Resolved] = msgspec.field(default_factory=dict)
     arguments: dict[str, Value] = msgspec.field(default_factory=dict)
     """Arguments to run a call with, in place of the model's."""
     edits: dict[str, Value] = msgspec.field(default_factory=dict)
@@ -142,7 +152,7 @@ class Decisions(Record, frozen=True, kw_only=True):
 
     def calls(self) -> set[str]:
         """Every call id that something was decided about."""
-        return {*self.approve, *self.deny, *self.answer, *self.reconcile, *self.arguments}
+        return {*self.approve, *self.deny, *self.answer, *self.reconcile, *self.resolve, *self.arguments}
 
 
 class Ended(Record, frozen=True, kw_only=True):
@@ -189,12 +199,12 @@ def split_edit(text: str) -> tuple[str, Value]:
 
 def read_decisions(options: Mapping[str, Iterable[str]], known: Iterable[str]) -> Decisions:
     """The decisions of the command line: texts by option name (`approve`, `deny`, `answer`, `reconcile`,
-    `arguments`, `edit`, `accept`, `why`, `take_over`). Raises UsageError."""
+    `resolve`, `arguments`, `edit`, `accept`, `why`, `take_over`). Raises UsageError."""
     edits = dict(split_edit(text) for text in options.get("edit", ()))
     ids = [*known, *edits]
     parts = {
         name: [split(f"--{name}", text, ids) for text in options.get(name, ())]
-        for name in ("approve", "deny", "answer", "reconcile", "arguments", "why")
+        for name in ("approve", "deny", "answer", "reconcile", "resolve", "arguments", "why")
     }
     if both := {call for call, _ in parts["approve"]} & {call for call, _ in parts["deny"]}:
         raise UsageError("--approve", f"{', '.join(sorted(both))} is approved and denied at once")
@@ -205,6 +215,7 @@ def read_decisions(options: Mapping[str, Iterable[str]], known: Iterable[str]) -
         arguments={call: _json("--arguments", text) for call, text in parts["arguments"]},
         edits=edits,
         reconcile={call: _reconciliation(text) for call, text in parts["reconcile"]},
+        resolve={call: _resolved(text) for call, text in parts["resolve"]},
         accept=frozenset(options.get("accept", ())),
         why={call: text for call, text in parts["why"] if text},
         take_over=next(iter(options.get("take_over", ())), None),
@@ -227,3 +238,11 @@ def _reconciliation(text: str | None) -> Reconciliation:
     if how in ("retry", "abort", "leave"):
         return Reconciliation(how=how)  # type: ignore[arg-type]
     raise UsageError("--reconcile", f"{text!r} is none of retry, result:JSON, failure:TEXT, abort, leave")
+
+
+def _resolved(text: str | None) -> Resolved:
+    how, _, rest = (text or "").partition(":")
+    if how not in get_args(Resolution) or (how == "repair" and not rest):
+        known = "repair:NAME, retry[:TEXT], skip[:TEXT], fail[:TEXT], stop[:TEXT]"
+        raise UsageError("--resolve", f"{text!r} is none of {known}")
+    return Resolved(how=how, text=rest or None)  # type: ignore[arg-type]

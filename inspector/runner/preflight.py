@@ -80,7 +80,8 @@ class Decided(msgspec.Struct, kw_only=True):
     reconcile: dict[str, tuple[str, Value]] = msgspec.field(default_factory=dict)
     edits: dict[str, Value] = msgspec.field(default_factory=dict)
     """Other values for what the state holds, by place (see `model.places`)."""
-    resolve: tuple[str, str | None] | None = None
+    resolve: tuple[str, str | None, str | None] | None = None
+    """How, a text, and which call that was not on offer; None: the one that waits."""
     accept: set[str] = msgspec.field(default_factory=set)
     max_turns: int | None = None
     token_budget: int | None = None
@@ -91,7 +92,8 @@ class Decided(msgspec.Struct, kw_only=True):
 
     def calls(self) -> set[str]:
         """Every call that something was decided about."""
-        return {*self.approve, *self.deny, *self.answer, *self.edit, *self.reconcile}
+        named = self.resolve[2:] if self.resolve is not None and self.resolve[2] is not None else ()
+        return {*self.approve, *self.deny, *self.answer, *self.edit, *self.reconcile, *named}
 
     def any(self) -> bool:
         """Whether anything was decided that the run goes on with."""
@@ -189,11 +191,22 @@ def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
     elif isinstance(phase, Resolving):
         call = phase.turn.parts[phase.index]
         assert isinstance(call, Call)
-        found.runs.append(Work(call.name, "tools", call.call_id, "was not on offer; the hooks, or you, decide"))
+        found.runs.append(Work(call.name, "tools", call.call_id, _not_offered(data)))
     if isinstance(phase, Preparing) or (isinstance(phase, Executing) and not _open(data)):
         lost = "the usage of an abandoned stream was still to come, and is not counted"
         note = lost if isinstance(phase, Preparing) and phase.owed else None
         found.runs.append(Work("model", "model", None, note))
+
+
+def _not_offered(data: RunData) -> str:
+    """What can become of a call that was not on offer."""
+    offer = data.advertised
+    names = ", ".join((offer.allowed if offer is not None else None) or ()) or "nothing"
+    left = data.max_invalid_retries - data.invalid_retries
+    ways = [f"repair it to one of these ({names})" if names != "nothing" else ""]
+    ways += [f"retry ({left} left)" if left > 0 else "", "" if offer is not None and offer.choice == "none" else "skip"]
+    known = ", ".join([way for way in ways if way] + ["fail", "stop"])
+    return f"was not on offer: {known}; else the hooks decide, and where none does the run fails"
 
 
 def raised(data: RunData, max_turns: int | None, token_budget: int | None) -> bool:

@@ -9,7 +9,7 @@ from inspector.runner import driving, edits, ending, performing, places, reconci
 from inspector.runner import hooks as hooking
 from inspector.runner.claims import Claims, driven
 from inspector.runner.data import Advancing, Awaiting, Executing, Resolving
-from inspector.runner.effects import Answer, AnyEvent, Approve, Deny, Edit, Resolve, Wait
+from inspector.runner.effects import Answer, AnyEvent, Approve, Configure, Deny, Edit, Resolve, Wait
 from inspector.runner.errors import RequestError
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
@@ -118,11 +118,23 @@ def all_known(asked: "Deciding[Any]", saved: Restored) -> None:
     if isinstance(phase, Resolving):
         call = phase.turn.parts[phase.index]
         assert isinstance(call, Call)
-        if other := decided.calls() - ({call.call_id, call.internal_id} & set(decided.deny)):
+        ids, meant = {call.call_id, call.internal_id}, {*decided.deny, decided.resolve[2] if decided.resolve else None}
+        if other := decided.calls() - (ids & meant):
             raise RequestError(
-                min(other), f"is not what can be decided: {call.name} was not on offer; deny {call.call_id}"
+                min(other), f"is not what can be decided: {call.name} was not on offer; deny or resolve {call.call_id}"
             )
-        tried.send(_resolution(decided) or Resolve("fail"))
+        if decided.resolve is not None and decided.deny:
+            raise RequestError(call.call_id, "two things were decided about this call")
+        resolution = _resolution(decided)
+        limit = (asked.configured() or Configure()).max_invalid_retries
+        if (
+            resolution is not None
+            and resolution.how == "retry"
+            and run.data.invalid_retries >= (run.data.max_invalid_retries if limit is None else limit)
+        ):
+            detail = f"cannot be tried again: no retry of {run.data.max_invalid_retries} is left (max_invalid_retries)"
+            raise RequestError(call.call_id, detail)
+        tried.send(resolution or Resolve("fail"))
         return
     if decided.resolve is not None:
         raise RequestError("resolve", "every call was on offer: there is nothing to resolve")
@@ -197,7 +209,9 @@ async def decide(leg: Leg, asked: "Deciding[Any]") -> None:
         return
     if isinstance(run.data.phase, Resolving):
         if (resolution := _resolution(decided)) is not None:
-            recorder.decision("resolve", None, [resolution.how, resolution.text], None)
+            call = decided.resolve[2] if decided.resolve is not None else next(iter(decided.deny))
+            why = decided.why.get(call) if call is not None else None
+            recorder.decision("resolve", call, [resolution.how, resolution.text], why)
             leg.tell(resolution)
         return
     if not isinstance(run.data.phase, Executing):
@@ -228,5 +242,5 @@ def _internal(run: AgentRun, call: str) -> str:
 def _resolution(decided: Decided) -> Resolve | None:
     """What becomes of a call that was not on offer; to deny it is to skip it."""
     if decided.resolve is not None:
-        return Resolve(*decided.resolve)
+        return Resolve(*decided.resolve[:2])
     return next((Resolve("skip", reason) for reason in decided.deny.values()), None)

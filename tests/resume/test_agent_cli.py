@@ -428,3 +428,71 @@ def test_files_of_rig(shell: Shell) -> None:
         ("tool_missing", "get_weather"),
         ("tool_missing", "search_flights"),
     ]
+
+
+NOT_ON_OFFER = """
+from app import *
+from inspector import Control
+
+typo = Agent("shop", ScriptedModel([Call("lock", {"order": "A"}, call_id="n1")], "done"), tools=[look, pay])
+if __name__ == "__main__":
+    control = Control()
+    asked = typo.prompt("go").control(control)
+    asked.observe(lambda event: control.stop() if event["event"] == "step" else None).run_sync(trace="a.jsonl")
+"""
+
+
+@pytest.fixture
+def stopped(shell: Shell) -> Shell:
+    """A run that was stopped behind a call of a tool that nobody has."""
+    (shell.folder / "typo.py").write_text(NOT_ON_OFFER)
+    subprocess.run([sys.executable, "typo.py"], check=True, env=shell.env | {"PYTHONPATH": str(ROOT)})
+    return shell
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "reason", "told"),
+    [
+        ("repair:look", 0, None, ["5"]),
+        ("retry:there is no lock", 0, None, ["there is no lock"]),
+        ("skip:not now", 0, None, ["not now"]),
+        ("skip", 0, None, ["There is no tool 'lock'. Call only the tools that are offered."]),
+        ("fail:bad", 1, "unknown_tool", []),
+        ("stop:enough", 1, "cancelled", []),
+        (None, 1, "unknown_tool", []),
+    ],
+)
+def test_a_call_that_was_not_on_offer_is_resolved(
+    stopped: Shell, how: str | None, code: int, reason: str | None, told: list[str]
+) -> None:
+    _, (run,), _ = stopped("show", "a.jsonl", "--json")
+    assert (run["run"]["status"], run["run"]["reason"]) == ("suspended", "invalid_tool_call")
+    checked, (plan,), _ = stopped("check", "a.jsonl", "--app", "typo.py:typo", "--json")
+    assert (checked, plan["runs"][0]["call_id"]) == (0, "n1")
+    assert plan["runs"][0]["note"] == (
+        "was not on offer: repair it to one of these (look, pay), retry (1 left), skip, fail, stop; "
+        "else the hooks decide, and where none does the run fails"
+    )
+    options = () if how is None else ("--resolve", f"n1={how}", "--why", "n1=a typo")
+    again = ("--app", "typo.py:typo", *options, "--trace", "b.jsonl", "--json")
+    ended, lines, errors = stopped("resume", "a.jsonl", *again)
+    assert (ended, lines[-1]["reason"]) == (code, reason), errors
+    records = [json.loads(line) for line in (stopped.folder / "b.jsonl").read_text().splitlines()]
+    made = [(line["what"], line["subject"], line["reason"]) for line in records if line["record"] == "decision"]
+    assert made == ([("resolve", "n1", "a typo")] if how else [])
+    said = [
+        part["text"]
+        for message in records[-2]["machine"]["messages"]
+        for result in message["content"] if result["type"] == "result"
+        for part in result["content"]
+    ]  # fmt: skip
+    assert said == told
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [("n1=repair", "--resolve"), ("n1=guess", "--resolve"), ("n2=skip", "n2"), ("n1=repair:x", "x: is")],
+)
+def test_a_resolution_that_is_none_is_refused(stopped: Shell, wrong: str, words: str) -> None:
+    code, lines, errors = stopped("resume", "a.jsonl", "--app", "typo.py:typo", "--resolve", wrong, "--json")
+    assert (code, lines, words in errors) == (2, [], True), errors

@@ -1,21 +1,28 @@
 """A process that runs the world's program and kills itself at a write of its journal. Run by `test_crash`:
 
     python -m tests.runner.crash FOLDER SCRIPT [stop]
+    python -m tests.runner.crash serve
 
-For each place where it may die, a child is forked from a process that has done nothing yet. It is killed
+For each place where it may die, a child is forked from a process that keeps nothing of a run. It is killed
 just before a write, or in the middle of it. Then another fresh child resumes from the file, as often as it
 takes, and a line of JSON says what came of it. With `stop` nothing is killed: the child stops at each boundary in
-turn, every leg has a process of its own, and what the hooks hear counts as an effect too.
+turn, every leg has a process of its own, and what the hooks hear counts as an effect too. With `serve` whoever asks
+says what the legs are.
 """
 
 import asyncio
+import contextlib
+import io
 import json
 import os
 import signal
 import sys
+import tempfile
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from inspector import AgentRun
 from inspector.errors import UnreadableError
 from inspector.journal import TraceFile
 from inspector.model.records import JournalRecord
@@ -92,18 +99,37 @@ async def rest(folder: str, script: Any) -> dict[str, Any]:
         trace = path
 
 
-async def leg(folder: str, script: Any, number: int, stop: int) -> None:
-    """One leg: from the trace of the one before, if there is one, to the boundary where it is stopped."""
+async def leg(
+    folder: str, script: Any, number: int, stop: int | None, way: str, before: str | None, approve: bool
+) -> None:
+    """One leg: from the file that the one before left, if there was one, to the boundary where it is stopped. It leaves
+    a trace, or, with the ways `json` and `stream`, a saved run."""
     there = world(folder, script, hooks=True)
-    before, trace = (os.path.join(folder, f"{at}.jsonl") for at in (number - 1, number))
     asked: Any
-    if number == 0:
-        asked = there.agent().prompt("go").conversation("talk").id("run").control(StopAt(stop))
+    if before is None:
+        asked = there.agent().prompt("go").conversation("talk").id("run")
+    elif way == "trace":
+        asked = decided(there.agent().resume(before), load(before).run, lambda key: False, approve=approve)
     else:
-        asked = there.agent().resume(before)
-        decided(asked, load(before).run, lambda key: False, approve=True)
-    result = await asked.run(trace=trace)
-    print(json.dumps({"status": result.status, "told": told(result.run), "effects": effects(folder)}))
+        saved = AgentRun.from_json(Path(before).read_bytes())
+        asked = decided(there.agent().resume(saved), saved, lambda key: False, approve=approve)
+    if stop is not None:
+        asked.control(StopAt(stop))
+    left: str | None = os.path.join(folder, f"{number}.json")
+    if way == "stream":
+        result = [item async for item in asked.stream()][-1].result
+    else:
+        result = await asked.run(trace=f"{left}l" if way == "trace" else None)
+    if way == "trace":
+        left = result.trace
+    else:
+        Path(str(left)).write_text(result.run.to_json())
+    error = result.error.message if result.error else None
+    kept = [line for file in Path(folder, "memory").glob("*") for line in file.read_text().splitlines()]
+    print(json.dumps({
+        "status": result.status, "reason": result.reason, "error": error, "told": told(result.run), "left": left,
+        "effects": effects(folder), "remembered": len(kept),
+    }))  # fmt: skip
 
 
 def stopped(folder: str, script: Any) -> None:
@@ -112,10 +138,11 @@ def stopped(folder: str, script: Any) -> None:
     while not whole:
         inner = os.path.join(folder, f"stop-{stop}")
         os.makedirs(inner)
-        os.environ.update(XDG_STATE_HOME=inner, XDG_DATA_HOME=inner)
-        number, found = 0, {"status": "interrupted"}
+        number, found = 0, {"status": "interrupted", "left": None}
         while found["status"] in ("interrupted", "suspended"):
-            status, text = forked(partial(_leg, inner, script, number, stop))
+            status, text = forked(
+                partial(_leg, inner, script, number, None if number else stop, "trace", found["left"], True)
+            )
             assert status == 0, f"leg {number} of the run stopped at {stop} ended with {status}"
             found = json.loads(text)
             whole = number == 0 and found["status"] == "completed"
@@ -128,8 +155,23 @@ def _first(*given: Any) -> None:
     asyncio.run(first(*given))
 
 
-def _leg(*given: Any) -> None:
-    asyncio.run(leg(*given))
+def _leg(folder: str, *given: Any) -> None:
+    os.environ.update(XDG_STATE_HOME=folder, XDG_DATA_HOME=folder)
+    asyncio.run(leg(folder, *given))
+
+
+def warm() -> None:
+    """Import here what a leg needs, so that not every child has to; nothing else stays of it."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        for number, left in enumerate((None, f"{folder}/0.jsonl")):
+            _leg(folder, [["look"], "end"], number, 3 - number, "trace", left, False)
+
+
+def serve() -> None:
+    """Legs, as they are asked for: a line of JSON each, and one of what came of it."""
+    for line in sys.stdin:
+        status, text = forked(partial(_leg, *json.loads(line)))
+        print(text.strip() if status == 0 else json.dumps({"status": f"ended with {status}"}), flush=True)
 
 
 def _rest(*given: Any) -> None:
@@ -176,4 +218,8 @@ def main(folder: str, script: Any) -> None:
 
 
 if __name__ == "__main__":
-    (stopped if sys.argv[3:] else main)(sys.argv[1], json.loads(sys.argv[2]))
+    warm()
+    if sys.argv[1:] == ["serve"]:
+        serve()
+    else:
+        (stopped if sys.argv[3:] else main)(sys.argv[1], json.loads(sys.argv[2]))

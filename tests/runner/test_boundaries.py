@@ -1,9 +1,13 @@
 """A run that is stopped, written down and taken up elsewhere is the run that was never stopped."""
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,100 +15,98 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector import AgentRun, Call, Control, ScriptedModel
+from inspector import Call, ScriptedModel
 from inspector.journal import Journal
 from inspector.model.records import JournalRecord
-from inspector.runner.items import Final
 from inspector.runner.messages import Result
-from tests.runner.world import Script, StopAt, World, decided, scripts, told
+from tests.runner.world import Script, World, scripts
 
+ROOT = Path(__file__).parent.parent.parent
 FUZZ = int(os.environ.get("RUNINSPECT_FUZZ", "1"))
+"""How many times as many examples."""
 
 
-Notes = list[tuple[str, str]]
+Stops = list[int | None]
+stops: st.SearchStrategy[Stops] = st.lists(st.integers(0, 40) | st.none(), min_size=1, max_size=4)
+"""At which of its boundaries each leg is stopped; None, and behind the last: at none."""
 
 
-async def whole(world: World, notes: Notes, stop: int | None, way: str) -> AgentRun:
-    """Drive a run to its end, in one go or stopped after so many looks at the control, and then resumed as
-    often as it takes; everything but the JSON or the trace is new each time."""
-    control = Control() if stop is None else StopAt(stop)
-    trace = os.path.join(world.folder, "0.jsonl") if way == "trace" else None
-    asked: Any = world.agent().prompt("go").conversation("talk").id("run").control(control)
-    result = await driven(asked, trace, way)
-    legs = 1
-    while result.status in ("suspended", "interrupted"):
-        again = world.agent()
-        asked = again.resume(result.trace if way == "trace" else AgentRun.from_json(result.run.to_json()))
-        trace = os.path.join(world.folder, f"{legs}.jsonl") if way == "trace" else None
-        result = await driven(
-            decided(asked, result.run, lambda key: False, approve=result.reason == "approval"), trace, way
-        )
-        legs += 1
-        assert legs < 30
-    assert result.status == "completed", result.error
-    return result.run
+class Legs:
+    """A process that forks one for each leg of a run; what a leg leaves is in files alone."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.runner.crash", "serve"]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __call__(self, script: Script, stops: Stops, way: str) -> tuple[dict[str, Any], int]:
+        """(what the run came to, in how many legs)."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with tempfile.TemporaryDirectory() as folder:
+            left, reason = None, None
+            for number in range(30):
+                stop = stops[number] if number < len(stops) else None
+                asked = [folder, script, number, stop, way, left, reason == "approval"]
+                self.process.stdin.write(json.dumps(asked) + "\n")
+                self.process.stdin.flush()
+                found: dict[str, Any] = json.loads(self.process.stdout.readline())
+                left, reason = found.pop("left", None), found.pop("reason", None)
+                if found["status"] not in ("interrupted", "suspended"):
+                    return found, number + 1
+        raise AssertionError("the run does not come to its end")
 
 
-async def driven(asked: Any, trace: str | None, way: str) -> Any:
-    if way != "stream":
-        return await asked.run(trace=trace)
-    items = [item async for item in asked.stream(trace=trace)]
-    assert isinstance(items[-1], Final)
-    return items[-1].result
+@pytest.fixture(scope="module")
+def legs() -> Iterator[Legs]:
+    made = Legs()
+    yield made
+    made.process.communicate(timeout=60)
 
 
-def once(script: Script, stop: int | None, way: str) -> tuple[Any, Notes, int]:
-    notes: Notes = []
-    with tempfile.TemporaryDirectory() as folder:
-        before = dict(os.environ)
-        os.environ.update(XDG_STATE_HOME=folder, XDG_DATA_HOME=folder)
-        try:
-            world = World(folder, script, lambda kind, word: notes.append((kind, word)))
-            run = asyncio.run(whole(world, notes, stop, way))
-            (kept,) = Path(folder, "memory").iterdir()
-            lines = kept.read_text().splitlines()
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-    return told(run), notes, len(lines)
-
-
-def same(script: Script, stop: int, way: str) -> None:
-    clean, heard, _ = once(script, None, way)
-    cut, heard_then, lines = once(script, stop, way)
-    assert cut == clean
-    assert heard_then == heard  # every hook, tool and append: once, and in the same order
-    assert lines == 1
-    assert all(count == 1 for note, count in Counter(heard_then).items() if note[0] in ("look", "pay", "ask", "append"))
-
-
-@settings(max_examples=40 * FUZZ, deadline=None)
-@given(scripts, st.integers(0, 40), st.sampled_from(["json", "stream", "trace"]))
-def test_a_stop_anywhere_changes_nothing(script: Script, stop: int, way: str) -> None:
-    same(script, stop, way)
-
-
-@pytest.mark.parametrize("way", ["json", "stream"])
-def test_every_boundary_of_one_run(way: str) -> None:
-    script: Script = [["look", "ask", "pay"], ["nothere", "look"], ["broken"], "end"]
-    for stop in range(30):
-        same(script, stop, way)
+def clean_run(legs: Legs, script: Script, way: str) -> dict[str, Any]:
+    """What the run comes to that is never stopped."""
+    clean, _ = legs(script, [], way)
+    assert (clean["status"], clean["remembered"]) == ("completed", 1), clean
+    effects = Counter(line for line in clean["effects"] if line.split()[0] in ("look", "pay", "ask", "append"))
+    assert all(count == 1 for count in effects.values())
+    return clean
 
 
 @settings(max_examples=20 * FUZZ, deadline=None)
+@given(scripts, stops, st.sampled_from(["json", "stream", "trace"]))
+def test_stops_anywhere_and_processes_that_go_on_change_nothing(
+    legs: Legs, script: Script, stops: Stops, way: str
+) -> None:
+    cut, _ = legs(script, stops, way)
+    # Messages, usage, and every hook, tool and append: once, and in the same order.
+    assert cut == clean_run(legs, script, way)
+
+
+@pytest.mark.parametrize("way", ["json", "stream"])
+def test_every_boundary_of_one_run(legs: Legs, way: str) -> None:
+    script: Script = [["look", "ask", "pay"], ["nothere", "look"], ["broken"], "end"]
+    clean, (_, whole) = clean_run(legs, script, way), legs(script, [], way)
+    boundaries = 0
+    for before in ([], [None]):  # up to the approval, and behind it
+        number, stop = whole + 1, -1
+        while number > whole:
+            stop += 1
+            cut, number = legs(script, [*before, stop], way)
+            assert cut == clean, (before, stop)
+        boundaries += stop
+    assert boundaries > 12
+
+
+@settings(max_examples=15 * FUZZ, deadline=None)
 @given(scripts)
-def test_streams_equal_runs(script: Script) -> None:
-    run, heard, _ = once(script, None, "json")
-    streamed, heard_then, _ = once(script, None, "stream")
-    run_phase, streamed_phase = run.pop("phase"), streamed.pop("phase")
+def test_streams_equal_runs(legs: Legs, script: Script) -> None:
+    (run, _), (streamed, _) = legs(script, [], "json"), legs(script, [], "stream")
+    finish = ("completion_response", "stream_response_finish")
+    left, left_then = (
+        [line for line in found.pop("effects") if not line.split()[0].endswith(("_delta", *finish))]
+        for found in (run, streamed)
+    )
     assert streamed == run
-    assert streamed_phase == run_phase
-    left = [note for note in heard if note[0] not in ("completion_response", "stream_response_finish")]
-    left_then = [
-        note
-        for note in heard_then
-        if note[0] not in ("completion_response", "stream_response_finish") and not note[0].endswith("_delta")
-    ]
     assert left_then == left
 
 
@@ -123,7 +125,7 @@ class Kept(Journal):
 
 
 def test_a_thousand_runs_at_once_do_not_mix(tmp_path: Path) -> None:
-    notes: Notes = []
+    notes: list[tuple[str, str]] = []
     world = World(str(tmp_path), ["unused"], lambda kind, word: notes.append((kind, word)))
 
     def script(messages: Any) -> Any:

@@ -108,11 +108,20 @@ async def test_a_call_that_was_not_on_offer_can_be_denied_by_its_id() -> None:
         lambda asked: asked.approve("n1"),
         lambda asked: asked.deny("n2"),
         lambda asked: asked.answer("n1", 1),
+        lambda asked: asked.resolve("skip", call="n2"),
     ):
-        with pytest.raises(RequestError, match="nothere was not on offer; deny n1"):
+        with pytest.raises(RequestError, match="nothere was not on offer; deny or resolve n1"):
             await decide(agent().resume(run)).run()
     with pytest.raises(RequestError, match="sell: is not on offer; there are look, pay"):
         await agent().resume(run).resolve("repair", "sell").run()
+    with pytest.raises(RequestError, match="n1: two things were decided"):
+        await agent().resume(run).resolve("skip").deny("n1").run()
+    spent = run.copy()
+    spent.data.invalid_retries = 1
+    with pytest.raises(RequestError, match=r"n1: cannot be tried again: no retry of 1 is left"):
+        await agent().resume(spent).resolve("retry").run()
+    again = await agent("x", "done").resume(spent).resolve("retry", "no such tool").max_invalid_retries(2).run()
+    assert (again.status, again.messages[2].content[0].text) == ("completed", "no such tool")  # type: ignore[union-attr]
     done = await agent("x", "done").resume(run).deny("n1", "not here").run()
     assert (done.status, done.output) == ("completed", "done")
     assert [result.content[0].text for result in done.messages[2].content] == ["not here"]

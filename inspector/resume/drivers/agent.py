@@ -77,6 +77,8 @@ def decide(job: Job, asked: Asked) -> Asked:
         asked.change(path, value)
     for call, reconciliation in decisions.reconcile.items():
         asked.reconcile(call, reconciliation.how, reconciliation.value)
+    for call, resolved in decisions.resolve.items():
+        asked.resolve(resolved.how, resolved.text, call=call)
     if job.max_turns is not None:
         asked.max_turns(job.max_turns)
     if job.token_budget is not None:

@@ -17,19 +17,19 @@ from inspector.errors import InspectorError
 from inspector.model.records import Checkpoint, JournalRecord, Move
 from inspector.model.run import Pending, RunError
 from inspector.model.values import Value, to_json
-from inspector.runner import restore, resuming
+from inspector.runner import options, restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.ambiguity import ABORTED
-from inspector.runner.data import Advancing, Executing, Failed, RunData
+from inspector.runner.data import Advancing, Executing, Failed, Resolving, RunData
 from inspector.runner.drive import Control
 from inspector.runner.driving import Driving, Resuming
 from inspector.runner.effects import Effect
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.machine import AgentRun
-from inspector.runner.messages import sound
+from inspector.runner.messages import Call, sound
 from inspector.runner.network.bodies import saved
 from inspector.runner.network.nodes import prompt_of
-from inspector.runner.preflight import Decided, Preflight, raised, savable
+from inspector.runner.preflight import Decided, Preflight, Resolution, raised, savable
 from inspector.runner.result import RunResult, pending_calls
 
 if TYPE_CHECKING:
@@ -119,6 +119,12 @@ class Deciding:
         self.decided.edits[place] = value
         return self
 
+    def resolve(self, call: str, how: str, text: str | None = None) -> Self:
+        """What becomes of a call that was not on offer: `repair` to a name, `retry` or `skip` with a text, `fail`,
+        `stop`."""
+        self.decided.resolve = (options.one_of("resolve", how, Resolution), text, call)
+        return self
+
     def accept(self, *codes: str) -> Self:
         """Go on in spite of what has these codes."""
         self.decided.accept |= set(codes)
@@ -166,6 +172,7 @@ def going_on(agent: Agent, inner: Value, decided: Decided) -> Resuming | None:
         answer=_among(decided.answer, known),
         edit=_among(decided.edit, known),
         reconcile=_among(decided.reconcile, known),
+        resolve=decided.resolve if decided.resolve is not None and decided.resolve[2] in known else None,
         accept=set(decided.accept),
         why=decided.why,
     )
@@ -186,8 +193,10 @@ def _calls(run: AgentRun) -> set[str]:
     if isinstance(probe.data.phase, Advancing) and probe.data.phase.turn.heard:
         probe.next()
     phase = probe.data.phase
-    slots = phase.slots if isinstance(phase, Executing) else []
-    return {name for slot in slots for name in (slot.call.call_id, slot.call.internal_id) if name}
+    calls = [slot.call for slot in phase.slots] if isinstance(phase, Executing) else []
+    if isinstance(phase, Resolving):
+        calls = [part for part in phase.turn.parts[phase.index :][:1] if isinstance(part, Call)]
+    return {name for call in calls for name in (call.call_id, call.internal_id) if name}
 
 
 class Waiting(msgspec.Struct, frozen=True):
