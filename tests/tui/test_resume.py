@@ -26,7 +26,7 @@ from inspector.tui.driving import Resumption
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.resumescreen import ResumePage
 from inspector.tui.viewer import Viewer
-from tests.tui.resuming import blocked, ended, gate, opened, plan_page, planned, two
+from tests.tui.resuming import blocked, ended, gate, lines_of, opened, plan_page, planned, two
 from tests.tui.screens import press, row_texts, run_screen, settle, texts, until
 
 SUSPENDED = "examples/refund-suspended.jsonl"
@@ -808,3 +808,67 @@ async def test_the_cursor_stays_on_what_it_was_on_when_what_is_above_goes(tmp_pa
         assert page.rows.cursor < at, "the refusal above is gone"
         assert page.need is not None
         assert page.need.call_id == "c2", "the next key is about what it was about"
+
+
+@pytest.mark.parametrize(
+    ("choice", "typed", "told", "status"),
+    [
+        (1, None, "runs once more", "completed"),
+        (2, '"refunded by hand"', 'has this result: "refunded by hand"', "completed"),
+        (3, "the bank said no", 'failed: "the bank said no"', "completed"),
+        (4, None, "the run is given up", "failed"),
+        (5, None, "stays open", "suspended"),
+    ],
+    ids=["retry", "result", "failure", "abort", "leave"],
+)
+async def test_what_became_of_a_call_that_may_have_happened(
+    choice: int, typed: str | None, told: str, status: str, tmp_path: Path
+) -> None:
+    path = str(shutil.copy("examples/refund-killed.jsonl", tmp_path))
+    async with opened(path, AGENT) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert "c3" in texts(app)[1]
+        await press(pilot, "enter", *["down"] * choice, "enter")
+        if typed is not None:
+            assert isinstance(app.screen, TextPage)
+            await press(pilot, *typed, "enter")
+        await planned(app, pilot)
+        assert any(told in row for row in row_texts(page.rows))
+        await press(pilot, "r")
+        await ended(app, pilot, status)
+        trace = Path(app.desk.path)
+    decisions = [json.loads(line) for line in lines_of(str(trace)) if '"record":"decision"' in line]
+    assert [(made["what"], made["subject"]) for made in decisions if made["subject"] == "c3"]
+    assert all(made["who"] and made["at"] for made in decisions)
+
+
+ASKS = '''
+from inspector import Agent, Call, ScriptedModel, ToolContext, tool
+
+@tool
+def ask(question: str, context: ToolContext) -> str:
+    """Ask somebody."""
+    context.ask(question)
+
+agent = Agent("asks", model=ScriptedModel([Call("ask", {"question": "which one?"})], "Thanks."), tools=[ask])
+'''
+
+
+async def test_a_question_is_answered(tmp_path: Path) -> None:
+    file = tmp_path / "asking_app.py"
+    file.write_text(ASKS)
+    path = str(tmp_path / "asks.jsonl")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: load(f"{file}:agent").value.prompt("Go.").run_sync(trace=path)).result()
+    async with opened(path, f"{file}:agent") as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "i")
+        assert isinstance(app.screen, TextPage)
+        await press(pilot, *"the red one", "enter")
+        await planned(app, pilot)
+        assert any('answered: "the red one"' in row for row in row_texts(page.rows))
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        assert "the red one" in Path(app.desk.path).read_text()
