@@ -156,3 +156,13 @@ async def test_what_the_host_knows_can_be_deleted(tmp_path: Path) -> None:
         await agent().prompt("go").id("x").claims(claims).run(trace=str(tmp_path / "b"))
     shutil.rmtree(tmp_path / "state")
     await agent().prompt("go").id("x").claims(claims).run(trace=str(tmp_path / "b"))
+
+
+def test_where_a_run_was_begun_is_known(tmp_path: Path) -> None:
+    claims, store = Claims(str(tmp_path / "state")), tmp_path / "runs.db"
+    store.touch()
+    claims.begin("in a trace", str(tmp_path / "a.jsonl"))
+    claims.begin("in a store", str(store), key="order/1 a")
+    assert claims.begun("in a trace") == (str(tmp_path / "a.jsonl"), None)
+    assert claims.begun("in a store") == (str(store), "order/1 a")
+    assert claims.begun("another") is None

@@ -1,5 +1,6 @@
 """Requests in, reports out: over made-up runs and files that grow."""
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from inspector.tui.reports import (
     Known,
     Listed,
     Opened,
+    Part,
     Report,
     Scanned,
     Searched,
@@ -271,3 +273,32 @@ def test_a_pass_over_the_run_looks_at_each_step_about_once(loader: Watched, monk
         seen += len(loader.wait(Scanned).chunk.marks)
     assert seen == 5000
     assert run.made < 5200
+
+
+def test_a_run_stands_behind_those_that_can_still_be_opened(loader: Watched, tmp_path: Path) -> None:
+    there = [str(shutil.copy("examples/refund-suspended.jsonl", tmp_path / f"{name}.jsonl")) for name in "abc"]
+    behind = [Part(there[0]), Part(str(tmp_path / "gone.jsonl"), step=1), Part(there[1], step=2)]
+    loader.open(there[2], None, behind=behind)
+    facts = loader.wait(Opened).facts
+    assert (facts.seams, facts.known) == ((3,), 3 + 4), "of what is before the one that is gone there is nothing"
+    loader.state(5)
+    stood = loader.wait(Stood)
+    assert (stood.state.step, stood.step_record.seq, stood.step_record.name) == (5, 5, "lookup_order")
+
+
+def test_a_damaged_place_is_found_in_the_run_that_it_is_of(loader: Watched, tmp_path: Path) -> None:
+    whole = Path("examples/refund-suspended.jsonl").read_bytes().splitlines(keepends=True)
+    steps = [at for at, line in enumerate(whole) if line.startswith(b'{"record":"step"')]
+    paths = []
+    for name, broken in (("a", steps[1]), ("b", steps[2])):
+        lines = [*whole[:broken], b"{torn\n", *whole[broken + 1 :]]
+        (tmp_path / f"{name}.jsonl").write_bytes(b"".join(lines))
+        paths.append(str(tmp_path / f"{name}.jsonl"))
+    loader.open(paths[1], None, behind=[Part(paths[0], step=3)])
+    loader.wait(Opened)
+    loader.read_on()
+    damage = loader.wait(Damaged).before
+    assert {step: problem.where.partition(":")[0].rpartition("/")[2] for step, problem in damage.items()} == {
+        2: "a.jsonl",
+        4 + 3: "b.jsonl",
+    }
