@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.formats.files import File
-from inspector.formats.jsontext import Damaged, Place, Reading, parse
+from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.lines import Scan
 from inspector.model.run import Problem, Severity, SourceInfo
 from inspector.model.text import clean
@@ -110,6 +110,8 @@ class LineFile:
 
     def _parse(self, line: bytes, offset: int, place: Place, problems: list[Problem]) -> Value:
         if offset in self._fused:
+            from inspector.formats.jsonreading import Reading
+
             return clean_value(Reading(line, place, problems).value())
         return parse(line, place, problems)
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from inspector.formats.files import File
-from inspector.formats.jsontext import top_keys
 from inspector.model.source import RunSet
 
 if TYPE_CHECKING:
@@ -53,11 +52,15 @@ class Probe:
     def keys(self) -> dict[str, str]:
         """Keys of the JSON object that the file begins with, as far as the head goes, each with the
         first character of its value; {} when it begins otherwise."""
+        from inspector.formats.jsonreading import top_keys
+
         return top_keys(self.head)
 
     @cached_property
     def line_keys(self) -> list[dict[str, str]]:
         """The same for each of `lines`."""
+        from inspector.formats.jsonreading import top_keys
+
         return [top_keys(line) for line in self.lines]
 
     @property

@@ -1,6 +1,5 @@
 """Searching a file for a text at the speed of scanning it, one window at a time, in both directions."""
 
-import json
 from collections.abc import Iterator
 
 from inspector.formats.files import CHUNK, File
@@ -17,6 +16,8 @@ LOOKS = 3000
 def needles(text: str) -> list[bytes]:
     """The byte strings that `text` may stand as in JSON text: as it is, with the escapes that JSON needs,
     and with all but ASCII escaped. None of them holds a newline."""
+    import json
+
     forms = [text] + [json.dumps(text, ensure_ascii=ascii)[1:-1] for ascii in (False, True)]
     encoded = [form.encode(errors="surrogatepass") for form in forms]
     return [form for form in dict.fromkeys(encoded) if form and b"\n" not in form]

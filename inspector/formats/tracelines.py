@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from inspector.formats.jsonlines import LineRun
-from inspector.formats.jsontext import Place, Reading
+from inspector.formats.jsontext import Place
 from inspector.formats.linefile import BROKEN, visible
 from inspector.formats.lines import Scan, line_at, line_end
 from inspector.model.records import KIND, RECORDS, JournalRecord, StepRecord
@@ -133,6 +133,8 @@ class TraceLines(LineRun):
 
     def _salvage(self, line: bytes, offset: int) -> None:
         """Sort in the whole records on a damaged line: behind one another, or behind a torn one."""
+        from inspector.formats.jsonreading import Reading
+
         begin, tries = 0, SALVAGES if len(line) <= SALVAGED else 0
         while tries and (begin := line.find(LEADS, begin)) >= 0:
             tries -= 1

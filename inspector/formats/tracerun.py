@@ -26,7 +26,7 @@ TAIL, FURTHEST = 16 << 10, 48 << 10
 """Bytes at the end of a file that are looked at for how the run ended, before the file is indexed; where no record
 among them tells how many steps there are, as many as FURTHEST."""
 
-_SEQ = re.compile(rb'^\{"record":(?:"step","step":\{|"checkpoint",)"seq":(\d{1,18}),', re.MULTILINE)
+_SEQ = rb'(?m)^\{"record":(?:"step","step":\{|"checkpoint",)"seq":(\d{1,18}),'
 
 
 class TraceRun(TraceLines):
@@ -128,7 +128,7 @@ class TraceRun(TraceLines):
                 end = found if isinstance(found, End) else None
         if end is not None and end.steps is not None:
             return end.steps, end
-        seqs = _SEQ.findall(text) or _SEQ.findall(self._last(FURTHEST))
+        seqs = re.findall(_SEQ, text) or re.findall(_SEQ, self._last(FURTHEST))
         if not seqs and self.file.size - self.file.start > FURTHEST:
             return None, end
         return int(seqs[-1]) if seqs else 0, end

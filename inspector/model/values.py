@@ -77,14 +77,14 @@ def untag(value: Value) -> Value:
             if not isinstance(item, list | dict):
                 continue
             if isinstance(item, dict) and item.keys() == {"$type", "text"} and item["$type"] == "number":
-                if isinstance(item["text"], str) and _NUMBER.fullmatch(item["text"]):
+                if isinstance(item["text"], str) and re.fullmatch(_NUMBER, item["text"]):
                     holder[place] = Number(item["text"])
             else:
                 stack.append(item)
     return root[0]
 
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|NaN|-?Infinity")
+_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|NaN|-?Infinity"
 
 
 def transform(value: Value, leaf: Callable[[Value], Value], key: Callable[[str], str] | None = None) -> Value:

@@ -19,7 +19,6 @@ from inspector.tui._compat import Quiet
 from inspector.tui.desk import Desk
 from inspector.tui.keys import bindings
 from inspector.tui.means import LOOKING, Means
-from inspector.tui.opening import OpeningScreen
 from inspector.tui.reports import Report
 from inspector.tui.rows import Rows
 from inspector.tui.start import Opening
@@ -66,7 +65,11 @@ class Inspector(Quiet):
 
     def get_default_screen(self) -> Screen[Any]:
         opened = self._opening.opened()
-        return self.desk.screen_of(opened) if opened else OpeningScreen(self._path)
+        if opened:
+            return self.desk.screen_of(opened)
+        from inspector.tui.opening import OpeningScreen
+
+        return OpeningScreen(self._path)
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()

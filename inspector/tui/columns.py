@@ -11,6 +11,8 @@ from itertools import compress, pairwise
 from math import log2
 from typing import NamedTuple, get_args
 
+from msgspec import Struct
+
 from inspector.model.run import Record, StepKind, StepStatus
 
 KINDS: tuple[StepKind, ...] = get_args(StepKind)
@@ -48,7 +50,7 @@ class Filter(Record, frozen=True, kw_only=True):
         )
 
 
-class Chunk(NamedTuple):
+class Chunk(Struct, frozen=True):
     """The columns of the steps from `start` on."""
 
     start: int

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from inspector.errors import InspectorError, UnreadableError
 from inspector.tui import keys
 from inspector.tui.bars import Footer
@@ -146,7 +148,7 @@ class Desk:
         run = self.run
         if run is None:
             return self.means
-        return run.means if run.code is None else run.means._replace(app=run.code.target)
+        return run.means if run.code is None else structs.replace(run.means, app=run.code.target)
 
     def over(self, live: "Live") -> None:
         """The run that was begun from here has ended: back to its plan where there is more to decide."""

@@ -89,18 +89,18 @@ def search(source: RunSource, text: str, start: int, backward: bool, filter: Fil
                 yield item
 
 
-PLACE = re.compile(r"(.*):\d+ byte (\d+)")
+PLACE = r"(.*):\d+ byte (\d+)"
 
 
 def step_behind(source: RunSource, where: str) -> int | None:
     """The first step whose record stands behind a place in the same file; one more than there are steps
     where none does, None where that cannot be told. Looks at as many records as halving takes."""
-    place = PLACE.fullmatch(where)
+    place = re.fullmatch(PLACE, where)
     low, high = 1, len(source) + 1
     while place and low < high:
         middle = (low + high) // 2
         record = source.raw(middle)
-        at = PLACE.fullmatch(record.where) if record else None
+        at = re.fullmatch(PLACE, record.where) if record else None
         if at is None or at[1] != place[1]:
             return None
         if int(at[2]) > int(place[2]):

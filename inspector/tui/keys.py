@@ -7,15 +7,16 @@ word in the footer; keys without one stand in the help alone.
 """
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from msgspec import Struct
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
 Where = Literal["app", "run", "runs", "rows", "state", "viewer", "diff", "resume", "live", "prompt"]
 
 
-class Key(NamedTuple):
+class Key(Struct, frozen=True):
     """`keys` are Textual's names, `action` a method `action_...` of the place's widget; `{}` in it stands for
     the key, so that some keys share a line of the help."""
 

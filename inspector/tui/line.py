@@ -7,7 +7,9 @@ because not every terminal has colours. Text of a span is one line; `draw` makes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 if TYPE_CHECKING:  # the first paint needs none of it
     from collections.abc import Iterator
@@ -16,14 +18,14 @@ if TYPE_CHECKING:  # the first paint needs none of it
     from inspector.model.values import Value
 
 
-class Span(NamedTuple):
+class Span(Struct, frozen=True):
     """A piece of a line; `style` is a key of `COLOURS`."""
 
     text: str
     style: str = ""
 
 
-class Opens(NamedTuple):
+class Opens(Struct, frozen=True):
     """What Enter shows full-screen. `value` is a value or, where only text will do, a str; `place` is where it can be
     edited (see `model.places`), None where it cannot."""
 
@@ -32,7 +34,7 @@ class Opens(NamedTuple):
     place: str | None = None
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """A line of the screen."""
 
     spans: tuple[Span, ...] = ()
@@ -50,6 +52,7 @@ class Lines(Protocol):
 COLOURS = {
     "": "",
     "dim": "dim",
+    "frame": "bright_black",
     "heading": "bold",
     "accent": "cyan",
     "key": "bold cyan",

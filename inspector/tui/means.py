@@ -1,9 +1,9 @@
 """What the command line says about acting on a run: its code, whether anything may be done, where to stop."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class Means(NamedTuple):
+class Means(Struct, frozen=True):
     """`app` is the target of today's code, which may be imported, as somebody named it; `read_only`: nothing
     is resumed or imported here; `breaks` are breakpoints as they are written."""
 

@@ -1,6 +1,5 @@
 """The line that is typed into, in the footer's place."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal
@@ -19,32 +18,28 @@ class Prompt(Horizontal):
     """The widget. `kind` tells what it was opened for. What it is made of comes when it is opened first: no
     first paint waits for it."""
 
-    DEFAULT_CSS = """
-    Prompt { height: 1; display: none; background: transparent; }
-    Prompt Bar { width: auto; }
-    Prompt Input { width: 1fr; height: 1; border: none; padding: 0; background: transparent; }
-    Prompt Input:focus { border: none; }
-    """
+    DEFAULT_CSS = "Prompt { height: 1; display: none; background: transparent; }"
 
-    @dataclass
     class Entered(Message):
         """Enter: `text` as it was typed."""
 
-        kind: str
-        text: str
+        def __init__(self, kind: str, text: str) -> None:
+            super().__init__()
+            self.kind, self.text = kind, text
 
-    @dataclass
     class Typed(Message):
         """A character more or less."""
 
-        kind: str
-        text: str
+        def __init__(self, kind: str, text: str) -> None:
+            super().__init__()
+            self.kind, self.text = kind, text
 
-    @dataclass
     class Left(Message):
         """Escape."""
 
-        kind: str
+        def __init__(self, kind: str) -> None:
+            super().__init__()
+            self.kind = kind
 
     def __init__(self) -> None:
         super().__init__(id="prompt")

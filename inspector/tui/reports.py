@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from inspector.errors import InspectorError
 from inspector.model.run import (
     Definition,
@@ -52,7 +54,7 @@ class Facts(Record, frozen=True, kw_only=True):
     """The steps at which runs go on that stand behind others, in order."""
 
 
-class Listed(NamedTuple):
+class Listed(Struct, frozen=True):
     """The runs behind the path, newest last; `again` where they were listed before."""
 
     source: SourceInfo
@@ -61,7 +63,7 @@ class Listed(NamedTuple):
     again: bool = False
 
 
-class Opened(NamedTuple):
+class Opened(Struct, frozen=True):
     """A run is open: everything that was known of another one is void. `rows` are steps that may be in sight."""
 
     run_id: str | None
@@ -69,20 +71,20 @@ class Opened(NamedTuple):
     rows: Mapping[int, Timed] = MappingProxyType({})
 
 
-class Known(NamedTuple):
+class Known(Struct, frozen=True):
     """More of the run is known. Steps from `revised` on may have changed."""
 
     facts: Facts
     revised: int | None = None
 
 
-class Fetched(NamedTuple):
+class Fetched(Struct, frozen=True):
     """Steps that were asked for."""
 
     rows: Mapping[int, Timed]
 
 
-class Stood(NamedTuple):
+class Stood(Struct, frozen=True):
     """The state that was asked for."""
 
     step: int
@@ -92,19 +94,19 @@ class Stood(NamedTuple):
     raw: RawRecord | None
 
 
-class Scanned(NamedTuple):
+class Scanned(Struct, frozen=True):
     """Columns of some steps."""
 
     chunk: Chunk
 
 
-class Damaged(NamedTuple):
+class Damaged(Struct, frozen=True):
     """Where records are missing: what is wrong, by the step behind it; behind the last one at last + 1."""
 
     before: dict[int, Problem]
 
 
-class Searched(NamedTuple):
+class Searched(Struct, frozen=True):
     """How far search `number` is; at its end the step it found, or None."""
 
     number: int
@@ -113,7 +115,7 @@ class Searched(NamedTuple):
     seq: int | None = None
 
 
-class Exported(NamedTuple):
+class Exported(Struct, frozen=True):
     """How far the export is; at its end the file's path."""
 
     progress: Progress
@@ -121,7 +123,7 @@ class Exported(NamedTuple):
     ended: bool = False
 
 
-class Judged(NamedTuple):
+class Judged(Struct, frozen=True):
     """The verdict on today's code, for a step; None: for the last one."""
 
     target: str
@@ -129,7 +131,7 @@ class Judged(NamedTuple):
     verdict: Verdict
 
 
-class Compared(NamedTuple):
+class Compared(Struct, frozen=True):
     """What was found different between `left` and `right`: `what` is `before`, `mark`, `other` or `code`,
     `step` the open run's step in it."""
 
@@ -141,7 +143,7 @@ class Compared(NamedTuple):
     weighed: tuple[Weighed, ...]
 
 
-class Failed(NamedTuple):
+class Failed(Struct, frozen=True):
     """Something asked for could not be done: `what` names it, `fatal` where there is nothing to show."""
 
     what: str

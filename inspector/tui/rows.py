@@ -6,9 +6,9 @@ strips, a scroll by one line one more. Nothing here measures or touches a line t
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
+from msgspec import Struct
 from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
@@ -29,7 +29,7 @@ SIDEWAYS = 16
 """Cells of one step to the side."""
 
 
-class Drawn(NamedTuple):
+class Drawn(Struct, frozen=True):
     """A line as it was drawn, and all that decided how."""
 
     look: object
@@ -46,24 +46,23 @@ class Rows(ScrollView, Finished, can_focus=True):
     ascii = False
     """Draw in ASCII alone; the app sets it on the class, once, before anything is drawn."""
 
-    @dataclass
     class Moved(Message):
         """The cursor stands on another row."""
 
-        rows: "Rows"
-        index: int
+        def __init__(self, rows: "Rows", index: int) -> None:
+            super().__init__()
+            self.rows, self.index = rows, index
 
         @property
         def control(self) -> "Rows":
             return self.rows
 
-    @dataclass
     class Chosen(Message):
         """Enter on a row."""
 
-        line: Line
-        rows: "Rows"
-        index: int
+        def __init__(self, line: Line, rows: "Rows", index: int) -> None:
+            super().__init__()
+            self.line, self.rows, self.index = line, rows, index
 
         @property
         def control(self) -> "Rows":

@@ -52,6 +52,13 @@ class RunLayout(Screen[None]):
         self._bars: Sequence[Bar] = ()
         """Those that show where the session stands."""
         self.set_class(session.ascii, "-ascii")
+        self._new = True
+
+    async def on_event(self, event: events.Event) -> None:
+        if self._new and isinstance(event, events.ScreenResume):
+            # Everything was just styled; doing it again would take a tenth of the time to the first paint.
+            self._new = event.refresh_styles = False
+        await super().on_event(event)
 
     def compose(self) -> ComposeResult:
         above = (HeaderBar(self.session), TroubleBar(self.session), *self.more_bars())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import structs
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -278,7 +279,7 @@ class RunResume(RunActions):
     def _break(self, text: str) -> None:
         breaks, text = self.means.breaks, text.strip()
         new = tuple(other for other in breaks if other != text) if text in breaks else (*breaks, text)
-        self.means = self.means._replace(breaks=new)
+        self.means = structs.replace(self.means, breaks=new)
         if self.driven is not None:
             self.driven.resumption.hold_at(new)
         self._badge()

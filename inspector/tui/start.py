@@ -12,6 +12,8 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 
+from msgspec import structs
+
 from inspector import policy
 from inspector.errors import UnreadableError, UsageError
 from inspector.tui.loader import Loader
@@ -87,7 +89,7 @@ def run_app(
         _keys_from_terminal()
     if means.read_only:
         policy.set_read_only()
-    means = means._replace(read_only=policy.read_only())
+    means = structs.replace(means, read_only=policy.read_only())
     # What is imported stays: looking through it for garbage would take a tenth of the time to the first paint.
     gc.disable()
     # What a key leads to comes in two paints, and the second waits for the next tick of Textual's clock.

@@ -1,14 +1,16 @@
 """The state half of the screen: seven tabs, of which one is shown, built from one snapshot."""
 
-from collections.abc import Callable, Hashable, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from functools import cache
-from typing import NamedTuple
 
+from msgspec import Struct
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.strip import Strip
 
 from inspector.tui.bars import Bar
+from inspector.tui.draw import strip
+from inspector.tui.finished import Column
 from inspector.tui.line import Line, Span
 from inspector.tui.panes.parts import Stack, note
 from inspector.tui.rows import Rows
@@ -18,7 +20,7 @@ ABBREVIATED = 4
 """Letters of the names of other tabs where there is no room for them."""
 
 
-class Tab(NamedTuple):
+class Tab(Struct, frozen=True):
     """A tab: `title` is what stands behind its name, None where the file does not tell; `of_state` says
     that it shows nothing without a state."""
 
@@ -49,7 +51,7 @@ PREFERRED = (0, 1, 3, 4, 5, 6)
 """Which tab is open at first: the first of these that has something to show."""
 
 
-class StatePane(Vertical):
+class StatePane(Column):
     """The pane. `show` gives it what to show; which tab, fold and row one looks at stays from step to step."""
 
     DEFAULT_CSS = """
@@ -73,6 +75,12 @@ class StatePane(Vertical):
     def compose(self) -> ComposeResult:
         yield self._bar
         yield self.rows
+
+    def strips(self, lines: Sequence[int]) -> list[Strip]:
+        if not self.gutter.width:
+            return super().strips(lines)
+        border = Line((Span("│", "frame"),))
+        return [strip(border, self.outer_size.width, ascii=Rows.ascii)] * len(lines)
 
     def show(self, snapshot: StateSnapshot | None) -> None:
         """Show another state, in the tab that is open."""

@@ -1,9 +1,8 @@
 """The timeline: a row per step, however many there are, of which only those in sight are fetched."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual.message import Message
 from textual.strip import Strip
@@ -32,7 +31,7 @@ NAME_STYLES: dict[StepStatus, str] = {
 }
 
 
-class Columns(NamedTuple):
+class Columns(Struct, frozen=True):
     """Widths of what is not the same everywhere, in cells."""
 
     number: int
@@ -154,19 +153,20 @@ class TimelineLines:
 class Timeline(Rows):
     """The widget. Rows that are in sight and not there are asked for by Wanted."""
 
-    @dataclass
     class Wanted(Message):
         """Ranges of steps (start, stop) to fetch: those in sight, and those that a key may bring into it."""
 
-        ranges: Sequence[tuple[int, int]]
-        near: Sequence[tuple[int, int]]
+        def __init__(self, ranges: Sequence[tuple[int, int]], near: Sequence[tuple[int, int]]) -> None:
+            super().__init__()
+            self.ranges, self.near = ranges, near
 
     def __init__(self, session: Session, moved: Callable[[int], None]) -> None:
         super().__init__(id="timeline")
         self.session = session
         self._moved = moved
         self._asking = False
-        self._wanted: Timeline.Wanted | None = None
+        self._wanted: object = None
+        """What was asked for last, and has not come."""
         self.lay_out()
 
     def lay_out(self) -> bool:
@@ -227,11 +227,11 @@ class Timeline(Rows):
         ranges = self.session.wanted_rows(sight)
         above = self.session.wanted_rows(range(sight.start - len(sight), sight.start))
         below = self.session.wanted_rows(range(sight.stop, sight.stop + len(sight)))
-        wanted = self.Wanted(ranges, [*above, *below])
+        near = [*above, *below]
         # What is on its way is not asked for twice.
-        if (ranges or above or below) and wanted != self._wanted:
-            self._wanted = wanted
-            self.post_message(wanted)
+        if (ranges or near) and self._wanted != (ranges, near):
+            self._wanted = ranges, near
+            self.post_message(self.Wanted(ranges, near))
 
     def fetched(self, rows: Sequence[int]) -> None:
         """These rows have come in."""

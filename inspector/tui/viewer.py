@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec import structs
 from textual import events
 from textual.app import SuspendNotSupported
 from textual.binding import BindingType
@@ -76,7 +77,7 @@ class Viewer(Page):
         if isinstance(self._view, TreeView) and self._view.fold(index):
             self._lay()
         elif isinstance(self._view, TreeView) and line.opens is not None:
-            self.app.push_screen(Viewer(line.opens._replace(place=self._place), self._edits, self._why_not))
+            self.app.push_screen(Viewer(structs.replace(line.opens, place=self._place), self._edits, self._why_not))
 
     def action_fold(self, opened: int) -> None:
         """Open what is at the cursor, or close it; what is closed already leads to what it is in."""

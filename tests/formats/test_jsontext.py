@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.formats.jsontext import NOTES, Damaged, Place, fused, parse, top_keys
+from inspector.formats.jsonreading import top_keys
+from inspector.formats.jsontext import NOTES, Damaged, Place, parse
 from inspector.model.run import Problem
 from inspector.model.text import HIDDEN, clean
 from inspector.model.values import MAX_DEPTH, Number, Value, clean_value, depth, to_json
@@ -62,7 +63,6 @@ def test_never_fails_but_by_damaged(text: bytes) -> None:
         value, offset = damage.value, damage.offset
     assert 0 <= offset <= len(text)
     assert not HIDDEN.search(to_json(value))
-    list(fused(text, Place("f.json"), problems))
     top_keys(text)
 
 
@@ -81,40 +81,6 @@ def test_a_torn_text_is_read_as_far_as_it_goes(value: Any, data: Any) -> None:
     assert list(found) == list(full)[: len(found)]
     for key in list(found)[:-1]:
         assert found[key] == full[key]
-
-
-@tries
-@given(values, values)
-def test_whole_objects_on_one_line_are_all_found(first: Any, second: Any) -> None:
-    one, two = written({"a": first}), written({"b": second})
-    found = list(fused(one + two, Place("f.json"), []))
-    assert found == [read(one)[0], read(two)[0]]
-
-
-@pytest.mark.parametrize(
-    ("line", "whole"),
-    [
-        (b'{"a":"cut{"b":1}', [{"b": 1}]),
-        (b'{"a":1,{"b":1}{"c":2}', [{"b": 1}, {"c": 2}]),
-        (b'{"a":{"x":1},"y":tr{"b":1}', [{"b": 1}]),
-        (b'{"a":{"x":1},"y":', []),
-        (b'{"a":{"x":1}', []),
-        (b'{"a":"says {} and', []),
-        (b'\x00\x00\x00{"b":1}', [{"b": 1}]),
-        (b'{"b":1}\x00\x00', [{"b": 1}]),
-        (b"{" * 5000, []),
-        (b"", []),
-    ],
-)
-def test_fused_lines(line: bytes, whole: list[Value]) -> None:
-    assert list(fused(line, Place("f.json"), [])) == whole
-
-
-def test_fused_lines_are_bounded() -> None:
-    begin = time.process_time()
-    assert list(fused(b'{"a":' * 200_000 + b"x", Place("f.json"), [])) == []
-    assert list(fused(b'{"a":x' * 200_000, Place("f.json"), [])) == []
-    assert time.process_time() - begin < 20
 
 
 @tries

@@ -34,6 +34,7 @@ READER = Reader(
     name="runinspect",
     what="trace files that this runner writes (JSON lines)",
     drivers=("agent", "dataflow"),
+    rank=1,
     claims=_claims,
     open=_open,
 )

@@ -8,7 +8,9 @@ thousand tokens costs what its visible rows cost.
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import accumulate
-from typing import Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload
+
+from msgspec import Struct
 
 from inspector.model.run import Record
 from inspector.model.values import Value
@@ -17,7 +19,7 @@ from inspector.tui.line import Line, plain
 Item = TypeVar("Item")
 
 
-class Row(NamedTuple):
+class Row(Struct, frozen=True):
     """A line, and what folds and unfolds at it: None where nothing does."""
 
     line: Line
