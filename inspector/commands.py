@@ -130,9 +130,9 @@ def diff(
     one = _side(left, run, format)
     if target is not None:
         from inspector.resume import today
-        from inspector.resume.apps import load
+        from inspector.resume.apps import load_alone
 
-        other = Side(definition=today(load(target)))
+        other = Side(definition=today(load_alone(target)))
     else:
         assert right is not None
         other = _side(right, right_run, format)

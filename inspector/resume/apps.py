@@ -15,6 +15,7 @@ from inspector.errors import UsageError
 from inspector.model.run import Record
 from inspector.model.text import one_line
 from inspector.policy import allow
+from inspector.resume.fatal import exits_raise, last_words
 
 
 class App(Record, frozen=True, kw_only=True):
@@ -39,6 +40,13 @@ def load(target: str) -> App:
     value = _attribute(target, _import(target, folder, module), attribute)
     sources = _sources(folder, set(sys.modules) - known | {module})
     return App(target=target, value=value, digest=_digest(sources), files=tuple(sources.values()))
+
+
+def load_alone(target: str) -> App:
+    """The same in a process that has no other threads; where the import ends that, by a signal, a line on stderr
+    says so."""
+    with last_words(f"runinspect: {one_line(target)}: importing it ended the process without a word"):
+        return load(target)
 
 
 def _located(target: str, place: str) -> tuple[str, str]:
@@ -66,12 +74,13 @@ def _import(target: str, folder: str, name: str) -> Any:
     # Bytecode is told from its source by size and second: too coarse for a file that is being mended.
     kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        return importlib.import_module(name)
+        with exits_raise():
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise UsageError(target, f"cannot be imported: there is no module {error.name!r}") from error
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a program may also call sys.exit at import
+    except BaseException as error:  # a program may also call sys.exit or os._exit at import
         frames = traceback.extract_tb(error.__traceback__)
         inside = [frame for frame in frames if frame.filename.startswith(folder)] or frames
         where = f"{os.path.basename(inside[-1].filename)}:{inside[-1].lineno}"

@@ -16,7 +16,7 @@ from inspector.model.stored import Stored
 from inspector.model.text import one_line
 from inspector.model.values import clean_value, preview, to_json
 from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
-from inspector.resume.apps import load
+from inspector.resume.apps import load_alone
 from inspector.resume.plan import ACCEPT, Ended, read_decisions
 from inspector.resume.sentences import sentence
 from inspector.resume.steering import Steering, read_break
@@ -42,7 +42,7 @@ def check_command(
 ) -> int:
     """Print the plan; 3 when the resume would be refused."""
     with own_stdout() as out:
-        job = open_job(path, load(target), run=run, step=step, rerun=rerun, format=format)
+        job = open_job(path, load_alone(target), run=run, step=step, rerun=rerun, format=format)
         plan = check(msgspec.structs.replace(job, decisions=read_decisions({"edit": edits}, ())))
         _lines(out, [to_json(plan)] if json else report(plan))
     for refusal in plan.refusals:
@@ -70,7 +70,7 @@ def resume_command(
     with own_stdout() as out:
         job = open_job(
             path,
-            load(target),
+            load_alone(target),
             run=run,
             step=step,
             rerun=rerun,
@@ -154,7 +154,7 @@ def run_command(
         raise UsageError("--trace", "a run in a store has its journal there: give one of --store and --trace")
     with own_stdout() as out:
         control, emit = _stopping(stops, heard := _Heard(printer(out, json)), False)
-        asked = Start(app=load(target), input=given, trace=trace, store=store, key=key, control=control)
+        asked = Start(app=load_alone(target), input=given, trace=trace, store=store, key=key, control=control)
         try:
             ended = start(asked, emit)
         except KeyboardInterrupt:

@@ -156,8 +156,8 @@ def test_code_that_ends_its_process_when_it_is_imported_is_not_imported_here(
     path, target = two(tmp_path)
     file = Path(target.rpartition(":")[0])
     whole = file.read_text()
-    file.write_text(f"import os; os._exit(7)\n{whole}")
-    how = "ends the process without a word (exit code 7)"
+    file.write_text(f"import os; os.kill(os.getpid(), 11)\n{whole}")
+    how = "ends the process without a word (SIGSEGV)"
     with Terminal("open", path, "--app", target, size=(200, 30), **folders) as terminal:
         terminal.until(how)
         for key in "rd":
