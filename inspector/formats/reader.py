@@ -5,9 +5,7 @@ makes it known: nothing else names it. It is asked `claims` with a Probe of the 
 what the content is and never from the name, and `open` makes the RunSet.
 """
 
-import importlib
 import os
-import pkgutil
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -108,6 +106,9 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def readers() -> Sequence[Reader]:
     """All readers, in the order in which they are asked."""
+    import importlib
+    import pkgutil
+
     package = importlib.import_module("inspector.formats.readers")
     found = [
         importlib.import_module(f"{package.__name__}.{module.name}").READER

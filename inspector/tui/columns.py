@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable
 from itertools import compress, pairwise
 from math import log2
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from msgspec import Struct
 
@@ -58,7 +58,7 @@ class Chunk(Struct, frozen=True):
     times: bytes
 
 
-class Bucket(NamedTuple):
+class Bucket(Struct, frozen=True):
     """A stretch of the run: its steps, seconds, and how many failed or are open."""
 
     steps: int
@@ -160,5 +160,9 @@ class Columns:
         last = len(self._blocks) * BLOCK
         if begin < len(self._marks) <= end or (last <= begin < len(self._marks)):
             found = [*found, self._sum(max(last, begin), len(self._marks))]
-        columns = list(zip(*found, strict=True)) or [(0,)] * 4
-        return Bucket(*(sum(column) for column in columns))
+        return Bucket(
+            sum(one.steps for one in found),
+            sum(one.seconds for one in found),
+            sum(one.failed for one in found),
+            sum(one.open for one in found),
+        )

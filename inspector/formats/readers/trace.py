@@ -34,7 +34,6 @@ READER = Reader(
     name="runinspect",
     what="trace files that this runner writes (JSON lines)",
     drivers=("agent", "dataflow"),
-    rank=1,
     claims=_claims,
     open=_open,
 )
