@@ -14,7 +14,7 @@ from inspector.model.places import FORMS, read_place
 from inspector.model.run import Record, RunStatus
 from inspector.model.values import Value
 
-Question = Literal["approve", "answer", "reconcile"]
+Question = Literal["approve", "answer", "reconcile", "resolve"]
 Reconciling = Literal["retry", "result", "failure", "abort", "leave"]
 Resolution = Literal["repair", "retry", "skip", "fail", "stop"]
 
@@ -36,10 +36,13 @@ class Planned(Record, frozen=True, kw_only=True, omit_defaults=True):
     step: int | None = None
     call_id: str | None = None
     note: str | None = None
+    ways: tuple[str, ...] = ()
+    """Of a call that was not on offer: what can be decided about it, as `--resolve` takes it."""
 
 
 class Need(Record, frozen=True, kw_only=True):
-    """A decision that is owed before the run can go on; `detail` says what about."""
+    """A decision that is owed before the run can go on; `detail` says what about. One to `resolve` a call that was
+    not on offer is owed by nobody: hooks may do it."""
 
     call_id: str
     name: str
@@ -148,7 +151,8 @@ class Decisions(Record, frozen=True, kw_only=True):
         """Whether a need has its decision."""
         if need.question == "approve":
             return need.call_id in self.approve or need.call_id in self.deny
-        return need.call_id in (self.answer if need.question == "answer" else self.reconcile)
+        made = {"answer": self.answer, "reconcile": self.reconcile, "resolve": self.resolve}
+        return need.call_id in made[need.question]
 
     def calls(self) -> set[str]:
         """Every call id that something was decided about."""

@@ -62,6 +62,8 @@ class Work(msgspec.Struct, frozen=True):
     kind: str
     call_id: str | None = None
     note: str | None = None
+    ways: tuple[str, ...] = ()
+    """Of a call that was not on offer: what it can be resolved to, `repair:NAME` for each name that was."""
 
 
 Reconciling = Literal["retry", "result", "failure", "abort", "leave"]
@@ -191,22 +193,25 @@ def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
     elif isinstance(phase, Resolving):
         call = phase.turn.parts[phase.index]
         assert isinstance(call, Call)
-        found.runs.append(Work(call.name, "tools", call.call_id, _not_offered(data)))
+        found.runs.append(_not_offered(data, call))
     if isinstance(phase, Preparing) or (isinstance(phase, Executing) and not _open(data)):
         lost = "the usage of an abandoned stream was still to come, and is not counted"
         note = lost if isinstance(phase, Preparing) and phase.owed else None
         found.runs.append(Work("model", "model", None, note))
 
 
-def _not_offered(data: RunData) -> str:
+def _not_offered(data: RunData, call: Call) -> Work:
     """What can become of a call that was not on offer."""
     offer = data.advertised
-    names = ", ".join((offer.allowed if offer is not None else None) or ()) or "nothing"
+    names = (offer.allowed if offer is not None else None) or ()
     left = data.max_invalid_retries - data.invalid_retries
-    ways = [f"repair it to one of these ({names})" if names != "nothing" else ""]
-    ways += [f"retry ({left} left)" if left > 0 else "", "" if offer is not None and offer.choice == "none" else "skip"]
-    known = ", ".join([way for way in ways if way] + ["fail", "stop"])
-    return f"was not on offer: {known}; else the hooks decide, and where none does the run fails"
+    told = {f"repair it to one of these ({', '.join(names)})": [f"repair:{name}" for name in names]}
+    told |= {f"retry ({left} left)": ["retry"] if left > 0 else []}
+    told |= {"skip": [] if offer is not None and offer.choice == "none" else ["skip"]}
+    told |= {"fail": ["fail"], "stop": ["stop"]}
+    known = ", ".join(words for words, ways in told.items() if ways)
+    note = f"was not on offer: {known}; else the hooks decide, and where none does the run fails"
+    return Work(call.name, "tools", call.call_id, note, tuple(way for ways in told.values() for way in ways))
 
 
 def raised(data: RunData, max_turns: int | None, token_budget: int | None) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 
 from inspector.model.values import Value, to_json
 from inspector.resume import Need, Plan
-from inspector.resume.plan import Decisions, Reconciliation
+from inspector.resume.plan import Decisions, Reconciliation, Resolved
 from inspector.tui.driving import Planned
 
 WORDS = {
@@ -20,6 +20,14 @@ WORDS = {
     "leave": "stays open",
 }
 """What was decided, in a word or two."""
+RESOLVED = {
+    "repair": "runs as {}",
+    "retry": "the model is asked once more",
+    "skip": "does not run, and the model is told",
+    "fail": "the run fails",
+    "stop": "the run is stopped",
+}
+"""The same of a call that was not on offer."""
 
 
 class Deciding:
@@ -38,20 +46,26 @@ class Deciding:
         return self.planned.plan if self.planned else None
 
     def needs(self) -> list[Need]:
-        """What is owed, or was: also what is decided by now, as the plan no longer names it then. Their order stays."""
-        open_calls = {need.call_id for need in self.plan.needs} if self.plan else set()
+        """What is owed, or can be resolved, or was: also what is decided by now, as the plan no longer names it then.
+        Their order stays."""
+        open_calls = {need.call_id for need in _open(self.plan)} if self.plan else set()
         return [need for call, need in self._known.items() if call in open_calls or self.decisions.met(need)]
 
     def owed(self) -> list[Need]:
         """What is still to be decided."""
-        return [need for need in self.needs() if not self.decisions.met(need)]
+        return [need for need in self.needs() if need.question != "resolve" and not self.decisions.met(need)]
+
+    def ways(self, need: Need) -> tuple[str, ...]:
+        """What a call that was not on offer can be resolved to."""
+        runs = self.plan.runs if self.plan else ()
+        return next((item.ways for item in runs if item.ways and item.call_id == need.call_id), ())
 
     def take(self, planned: Planned) -> None:
         """A plan has come. One that was made with other decisions is overtaken."""
         if planned.decisions != self.decisions:
             return
         self.planned = planned
-        for need in planned.plan.needs if planned.plan else ():
+        for need in _open(planned.plan) if planned.plan else ():
             self._known.setdefault(need.call_id, need)
 
     def word(self, need: Need) -> str | None:
@@ -67,11 +81,15 @@ class Deciding:
         if call in made.reconcile:
             how = made.reconcile[call]
             return WORDS[how.how] + (f": {to_json(how.value)[:200]}" if how.value is not None else "")
+        if call in made.resolve:
+            resolved, text = made.resolve[call], made.resolve[call].text or ""
+            return RESOLVED[resolved.how].format(text) + (f": {text}" if text and resolved.how != "repair" else "")
         return None
 
     def decide(self, need: Need, how: str, value: Value = None) -> None:
         """Decide about a call, in place of what was decided before. `how` is `approve`, `deny` (a reason),
-        `answer` (a value), `retry`, `result` (a value), `failure` (a text), `abort` or `leave`."""
+        `answer` (a value), `retry`, `result` (a value), `failure` (a text), `abort` or `leave`; about one that was
+        not on offer `repair:NAME`, or `retry`, `skip`, `fail` or `stop` (each with a text, or none)."""
         self.undo(need)
         made, call = self.decisions, need.call_id
         change: dict[str, Any] = {}
@@ -81,6 +99,10 @@ class Deciding:
             change["deny"] = {**made.deny, call: value}
         elif how == "answer":
             change["answer"] = {**made.answer, call: value}
+        elif need.question == "resolve":
+            way, _, name = how.partition(":")
+            resolved = Resolved(how=way, text=name or value)  # type: ignore[arg-type]
+            change["resolve"] = {**made.resolve, call: resolved}
         else:
             change["reconcile"] = {**made.reconcile, call: Reconciliation(how=how, value=value)}  # type: ignore[arg-type]
         self._set(**change)
@@ -93,6 +115,7 @@ class Deciding:
             deny=_without(made.deny, call),
             answer=_without(made.answer, call),
             reconcile=_without(made.reconcile, call),
+            resolve=_without(made.resolve, call),
         )
 
     def edit(self, call: str, arguments: Value) -> None:
@@ -156,6 +179,13 @@ class Deciding:
         """The codes of the warnings that are still to be accepted."""
         waiting = self.plan.unaccepted(self.decisions.accept) if self.plan else ()
         return tuple(dict.fromkeys(item.code for item in waiting))
+
+
+def _open(plan: Plan) -> list[Need]:
+    """What a plan wants decided, and what it lets one decide."""
+    named = ((item.call_id, item) for item in plan.runs if item.ways)
+    free = [Need(call_id=call, name=item.name, question="resolve", detail=item.note) for call, item in named if call]
+    return [*plan.needs, *free]
 
 
 def _without(values: dict[str, Any], name: str) -> dict[str, Any]:

@@ -21,7 +21,12 @@ NAMED = 200
 """Pieces of work of one kind that are listed."""
 FIRST = 3
 """Names that the line of the run key tells."""
-QUESTIONS = {"approve": "may it run?", "answer": "wants an answer", "reconcile": "what became of it?"}
+QUESTIONS = {
+    "approve": "may it run?",
+    "answer": "wants an answer",
+    "reconcile": "what became of it?",
+    "resolve": "what was meant?",
+}
 OPTIONS = {
     "approve": (
         ("approve", "a  approve: let it run"),
@@ -36,6 +41,12 @@ OPTIONS = {
         ("failure", "it failed: record that"),
         ("abort", "give up the whole run"),
         ("leave", "leave it open"),
+    ),
+    "resolve": (
+        ("retry", "ask the model once more, and tell it why"),
+        ("skip", "it does not run, and the model is told"),
+        ("fail", "the run fails"),
+        ("stop", "the run is stopped"),
     ),
 }
 EDITED = (
@@ -53,6 +64,7 @@ KEYS = {
     "approve": "a approves  x denies  e edits its arguments  Enter: all",
     "answer": "i answers  x denies  Enter: all",
     "reconcile": "Enter: retry, a result, a failure, abort, leave",
+    "resolve": "Enter: what can be decided, before a hook does",
 }
 
 EDIT_KEYS = "e edits it again  x takes it back  w says why  Enter: all"
@@ -72,6 +84,15 @@ class Row(NamedTuple):
         call = self.need.call_id if self.need is not None else None
         named = (("need", call), ("code", self.code), ("edit", self.edit))
         return next(((kind, name) for kind, name in named if name is not None), None)
+
+
+def options(need: Need, deciding: Deciding) -> tuple[tuple[str, str], ...]:
+    """What can be decided about a call, each with its words."""
+    if need.question != "resolve":
+        return OPTIONS[need.question]
+    ways = deciding.ways(need)
+    names = [(way, f"it is meant for {way.partition(':')[2]}: run that") for way in ways if ":" in way]
+    return (*names, *(option for option in OPTIONS["resolve"] if option[0] in ways))
 
 
 def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> list[Row]:
@@ -227,10 +248,12 @@ def purpose(deciding: Deciding) -> str:
         return ""
     if not (plan.runs or plan.runs_again or plan.needs or deciding.needs()) and not plan.refusals:
         return "the run is finished: its result is given again, and nothing runs"
-    first = list(dict.fromkeys(item.name for item in (*plan.runs_again, *plan.runs)))
+    first = list(dict.fromkeys(item.name for item in (*plan.runs_again, *plan.runs) if not item.ways))
     more = f" and {len(first) - FIRST} more" if len(first) > FIRST else ""
     names = ", ".join(first[:FIRST]) + more
     runs = f"runs {names}" if names else "carries out what was decided"
+    left = [need.name for need in deciding.needs() if need.question == "resolve" and not deciding.decisions.met(need)]
+    runs = f"lets hooks decide about {', '.join(left)}" if left else runs
     edits = f", with {counted(len(plan.edits), 'edit')}" if plan.edits else ""
     replays = f"; takes over {counted(plan.step, 'step')}" if plan.replays else ""
     return f"{runs}, and goes on{edits}{replays}"

@@ -16,7 +16,7 @@ from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.page import Page
-from inspector.tui.planlines import COMMON, DECISIONS, EDITED, LOOK, OPTIONS, Row
+from inspector.tui.planlines import COMMON, DECISIONS, EDITED, LOOK, Row
 from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable
 from inspector.tui.viewer import Viewer
 
@@ -81,7 +81,8 @@ class ResumePage(Page):
             self.rows.move(at)
 
     def _first_owed(self) -> int | None:
-        owed = {need.call_id for need in self.deciding.owed()}
+        made = self.deciding.decisions
+        owed = {need.call_id for need in self.deciding.needs() if not made.met(need)}
         rows = [at for at, row in enumerate(self._rows) if row.need is not None and row.need.call_id in owed]
         edits = [at for at, row in enumerate(self._rows) if row.edit is not None]
         waiting = self.deciding.unaccepted()
@@ -134,7 +135,7 @@ class ResumePage(Page):
         plan, every = self.deciding.plan, frozenset({"run", *DECISIONS, "accept", *OWNER})
         if plan is None:
             return every
-        usable = {how for need in self.deciding.needs() for how, _ in OPTIONS[need.question]}
+        usable = {how for need in self.deciding.needs() for how, _ in planlines.options(need, self.deciding)}
         usable |= {"edit", "deny"} if self.deciding.decisions.edits else set()
         usable |= {"accept"} if any(row.code and self._acceptable(row.code) for row in self._rows) else set()
         usable |= set() if plan.refusals else {"run"}
@@ -198,7 +199,7 @@ class ResumePage(Page):
                 self.decide(how, need)
 
         told = [f"{need.name}  {need.call_id}", *([need.detail] if need.detail else [])]
-        answers = (*LOOK, *OPTIONS[need.question], *COMMON)
+        answers = (*LOOK, *planlines.options(need, self.deciding), *COMMON)
         self.app.push_screen(Choice(f"What about {need.name} {need.call_id}?", told, answers), choose)
 
     def _edit_menu(self, place: str) -> None:
@@ -240,7 +241,7 @@ class ResumePage(Page):
             self.redo(how, edit)
         elif need is None:
             self.footer.tell("move to a decision first")
-        elif how in dict((*OPTIONS[need.question], *COMMON)):
+        elif how in dict((*planlines.options(need, self.deciding), *COMMON)):
             self.decide(how, need)
         else:
             self.footer.tell(f"{need.call_id}: {planlines.KEYS[need.question]}")
@@ -251,6 +252,10 @@ class ResumePage(Page):
         title = f"{need.name} {call}"
         told: tuple[str, ...]
         match how:
+            case "retry" | "skip" | "fail" | "stop" if need.question == "resolve":
+                to = "model is told" if how in ("retry", "skip") else "run's error says"
+                told = (f"What the {to}; an empty text: the usual words.",)
+                self._ask(title, told, "text:", lambda text: deciding.decide(need, how, text or None))
             case "deny":
                 told = ("The model is told that the call was denied, and this reason, where there is one.",)
                 self._ask(title, told, "reason:", lambda text: deciding.decide(need, "deny", text or None))

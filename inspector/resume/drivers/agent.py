@@ -146,7 +146,7 @@ def _needs(job: Job, found: Preflight) -> Iterator[Need]:
 
 
 def _planned(work: Work) -> Planned:
-    return Planned(name=work.name, kind=work.kind, call_id=work.call_id, note=work.note)
+    return Planned(name=work.name, kind=work.kind, call_id=work.call_id, note=work.note, ways=work.ways)
 
 
 def _refusal(finding: Finding) -> Refusal:

@@ -166,7 +166,8 @@ def _decided(job: Job, saved: SavedNetwork) -> Decided:
 
 
 def _planned(agent: str, work: Work) -> Planned:
-    return Planned(name=f"{agent}/{work.name}", kind=work.kind, call_id=work.call_id, note=work.note)
+    name = f"{agent}/{work.name}"
+    return Planned(name=name, kind=work.kind, call_id=work.call_id, note=work.note, ways=work.ways)
 
 
 def _refusals(findings: Findings, decisions: Decisions) -> Iterator[Refusal]:
