@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from inspector.formats.jsontext import Damaged, Place, parse
-from inspector.model.run import Problem
+from inspector.model.run import Problem, Usage
+from inspector.model.text import clean
 from inspector.model.values import Value, to_json
 
 
@@ -31,3 +32,17 @@ def arguments_of(value: Value, tell: Callable[[str], None] = lambda message: Non
     for problem in problems:
         tell(f"arguments: {problem.message}")
     return found
+
+
+def usage_of(value: Value) -> Usage | None:
+    """Tokens, where they are kept as `input_tokens` and `output_tokens`; what is no number is not known."""
+    if not isinstance(value, dict):
+        return None
+    tokens = [value.get(key) for key in ("input_tokens", "output_tokens")]
+    counted = [number if isinstance(number, int) and not isinstance(number, bool) else None for number in tokens]
+    return Usage(input_tokens=counted[0], output_tokens=counted[1])
+
+
+def as_shown(text: bytes) -> str:
+    """A piece of a file, to be looked at."""
+    return clean(text.decode(errors="backslashreplace"))

@@ -11,14 +11,18 @@ import mmap
 import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
+from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.jsontext import NOTES, Damaged, Place, parse
 from inspector.formats.spans import Spans, Text
 from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import Value
+
+if TYPE_CHECKING:
+    from inspector.formats.reader import Probe
 
 WHOLE_LIMIT = 4 << 20
 """Bytes up to which a document is parsed once at opening, so that all its problems are known."""
@@ -131,6 +135,15 @@ class Document(Fields):
         """Give back the copy of a large file."""
         self._text.close()
         self.file.close()
+
+
+def document_of(probe: "Probe") -> Document:
+    """The document in a file. Raises UnreadableError when it is no object."""
+    try:
+        return Document(probe.file)
+    except Damaged as damage:
+        place = Place(probe.file.label, 1, probe.file.start).at(probe.head, damage.offset)
+        raise UnreadableError(probe.path, f"{place}: {damage.reason}") from damage
 
 
 class Elements(Sequence[Value]):

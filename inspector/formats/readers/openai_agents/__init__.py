@@ -18,18 +18,11 @@ def _open(probe: Probe) -> RunSet:
         from inspector.formats.readers.openai_agents.sessions import Sessions
 
         return Sessions(probe.path, probe.database)
-    from inspector.errors import UnreadableError
-    from inspector.formats.document import Document
-    from inspector.formats.jsontext import Damaged, Place
+    from inspector.formats.document import document_of
     from inspector.formats.memory import OneRun
     from inspector.formats.readers.openai_agents.runstate import opened
 
-    try:
-        document = Document(probe.file)
-    except Damaged as damage:
-        place = Place(probe.file.label, 1, probe.file.start).at(probe.head, damage.offset)
-        raise UnreadableError(probe.path, f"{place}: {damage.reason}") from damage
-    return OneRun(opened(document), probe.file.label)
+    return OneRun(opened(document_of(probe)), probe.file.label)
 
 
 READER = Reader(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from inspector.formats.contents import name_of
+from inspector.formats.contents import as_shown, name_of, usage_of
 from inspector.formats.conversation import Conversation
 from inspector.formats.document import Document, Elements
 from inspector.formats.jsontext import NOTES
@@ -95,7 +95,7 @@ class RunStateFile:
             value = value if isinstance(value, dict) else {}
             output = value.get("output")
             message = reply(output if isinstance(output, list) else ())
-            self.usages.append(_usage(value.get("usage")))
+            self.usages.append(usage_of(value.get("usage")))
             self._add(message, place)
             calls = [call.call_id for call in message.calls or ()]
             found = [results[call_id].popleft() for call_id in calls if results.get(call_id)]
@@ -188,7 +188,7 @@ def opened(document: Document) -> MemoryRun:
     steps = conversation.steps()
     agent = document.get("current_agent")
     name = name_of(agent.get("name")) if isinstance(agent, dict) else None
-    usage = _usage(found.context.get("usage"))
+    usage = usage_of(found.context.get("usage"))
     run = Run(kind="agent", name=name, status=status, reason=reason, steps=len(steps), usage=usage)
 
     def state(step: int) -> State | None:
@@ -199,10 +199,10 @@ def opened(document: Document) -> MemoryRun:
         begin, end = conversation.span(step)
         places = list(dict.fromkeys(place for place in found.places[begin:end] if place is not None))
         if places:
-            texts = [_shown(elements.raw(at)) for elements, at in places]
+            texts = [as_shown(elements.raw(at)) for elements, at in places]
             return RawRecord(where=places[0][0].where(places[0][1]), text="\n".join(texts))
         key = "current_step" if step == len(steps) and step else "original_input"
-        return RawRecord(where=document.where(key), text=_shown(document.raw(key))) if key in document else None
+        return RawRecord(where=document.where(key), text=as_shown(document.raw(key))) if key in document else None
 
     tools = found.tools()
     return MemoryRun(
@@ -242,15 +242,3 @@ def _each(elements: Elements | None) -> Iterator[tuple[Place, Value]]:
             pass
         for at in range(len(elements)):
             yield (elements, at), elements[at]
-
-
-def _usage(value: Value) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    tokens = [value.get(key) for key in ("input_tokens", "output_tokens")]
-    counted = [number if isinstance(number, int) and not isinstance(number, bool) else None for number in tokens]
-    return Usage(input_tokens=counted[0], output_tokens=counted[1])
-
-
-def _shown(text: bytes) -> str:
-    return clean(text.decode(errors="backslashreplace"))

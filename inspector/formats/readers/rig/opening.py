@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from inspector.errors import UnreadableError
-from inspector.formats.document import Document
-from inspector.formats.jsontext import Damaged, Place
+from inspector.formats.document import Document, document_of
 from inspector.formats.memory import OneRun
 from inspector.formats.reader import Probe
 from inspector.formats.readers.rig.run import RigRun
@@ -19,11 +18,7 @@ FORMATS = (1, 2, 4)
 
 def open_run(probe: Probe) -> RunSet:
     """The run of a file. Raises UnreadableError."""
-    try:
-        document = Document(probe.file)
-    except Damaged as damage:
-        place = Place(probe.file.label, 1, probe.file.start).at(probe.head, damage.offset)
-        raise UnreadableError(probe.path, f"{place}: {damage.reason}") from damage
+    document = document_of(probe)
     version = _version(document, probe.path)
     if not any(key in document for key in ("new_messages", "chat_history", "state")):
         told = document.problems[0] if document.problems else None

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from inspector.formats.contents import name_of
+from inspector.formats.contents import as_shown, name_of, usage_of
 from inspector.formats.conversation import Conversation, letter
 from inspector.formats.document import WHOLE_LIMIT, Document, Elements
 from inspector.formats.jsontext import NOTES
@@ -149,10 +149,10 @@ class RigRun:
 
     def _total(self) -> Usage | None:
         """The tokens of the run. A total that is not there is made of the calls', when each tells its own."""
-        total = _usage(self._document.get("usage"))
+        total = usage_of(self._document.get("usage"))
         if total is not None or not 0 < len(self._calls) <= SUMMED:
             return total
-        spent = [_usage(call.get("usage")) if isinstance(call, dict) else None for call in self._calls]
+        spent = [usage_of(call.get("usage")) if isinstance(call, dict) else None for call in self._calls]
         pairs = [(one.input_tokens, one.output_tokens) for one in spent if one is not None]
         if len(pairs) < len(spent) or any(number is None for pair in pairs for number in pair):
             return None
@@ -165,7 +165,7 @@ class RigRun:
         if len(self._calls) != self._conversation.models():
             return None
         call = self._calls[number]
-        return _usage(call.get("usage")) if isinstance(call, dict) else None
+        return usage_of(call.get("usage")) if isinstance(call, dict) else None
 
     def definition(self) -> Definition:
         previous = self._document.get("previous_model")
@@ -202,10 +202,10 @@ class RigRun:
         return RawRecord(where=self._messages.where(begin) if inside else self._document.where("state"), text=text)
 
     def _raw_text(self, step: int) -> str | None:
-        texts = [_shown(text) for text in islice(self._messages.raws(*self._conversation.span(step)), RAWS)]
+        texts = [as_shown(text) for text in islice(self._messages.raws(*self._conversation.span(step)), RAWS)]
         if texts:
             return "\n".join(texts)
-        return _shown(self._document.raw("state")) if step and "state" in self._document else None
+        return as_shown(self._document.raw("state")) if step and "state" in self._document else None
 
     def find(self, text: str, start: int, *, backward: bool = False) -> Iterator[int | tuple[int, int]]:
         last = len(self)
@@ -243,14 +243,6 @@ def _settled(document: Document) -> Elements | None:
     return None if found is None or found.empty else found
 
 
-def _usage(value: Value) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    tokens = [value.get(key) for key in ("input_tokens", "output_tokens")]
-    counted = [number if isinstance(number, int) and not isinstance(number, bool) else None for number in tokens]
-    return Usage(input_tokens=counted[0], output_tokens=counted[1])
-
-
 def _advertised(value: Value) -> tuple[Tool, ...] | None:
     """The tools of the turn, from the generations that keep their definitions."""
     definitions = value.get("definitions") if isinstance(value, dict) else None
@@ -265,7 +257,3 @@ def _advertised(value: Value) -> tuple[Tool, ...] | None:
         for definition in definitions
         if isinstance(definition, dict)
     )
-
-
-def _shown(text: bytes) -> str:
-    return clean(text.decode(errors="backslashreplace"))
