@@ -7,8 +7,8 @@ input port of the action, runs the body once, and puts what it returned: a value
 `emit(port=value)` on several, an iterator of `emit` for several tokens; `None` puts nothing where there are
 several ports. All of it at the end, or nothing.
 
-A body must not change a parameter. Of collections of plain data that is noticed, and undone; objects of other
-classes are handed on as they are.
+A body must not change a parameter. Of collections of plain data that is noticed, and undone, of large ones perhaps
+only some firings later; objects of other classes are handed on as they are.
 """
 
 import copy
@@ -105,15 +105,17 @@ class Actor:
 
     @functools.cached_property
     def lent(self) -> Lent:
-        """The parameters that a body could change in place."""
+        """The parameters that a body could change in place; of a node of a plan, its own in that run."""
         return Lent(self.parameters)
 
     def state_of(self, instance: Any) -> dict[str, Any]:
         """The state fields of an instance after a firing. Raises TypeError for another attribute of the class that the
         firing set on it, or changed in place: that would be lost, and read as before by the next one."""
         if changed := self.lent.changed():
+            unseen = self.lent.unseen
+            since = f" (this firing or one of the {unseen} before it)" if unseen else ""
             raise TypeError(
-                f"changes self.{changed[0]}, which is a parameter: what changes is state, "
+                f"changes self.{changed[0]}{since}, which is a parameter: what changes is state, "
                 f"a field with a default (`{changed[0]}: ... = ...` in the class)"
             )
         for name in vars(instance) if hasattr(instance, "__dict__") else ():

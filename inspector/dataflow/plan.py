@@ -135,7 +135,9 @@ def _node(path: Path, body: Actor | Loop | When, reads: Ports, writes: Ports, sp
         raise UsageError("/".join(path), f"nothing is connected to its input port {lonely[0]!r}")
     match body:
         case Actor():
-            return Node(path, body.kind, body.class_name, reads, writes, actor=body)
+            # One that stands in several places, or runs, has parameters of its own in each: they fire at the same time.
+            own = dataclasses.replace(body)
+            return Node(path, body.kind, body.class_name, reads, writes, actor=own)
         case Loop():
             return Node(path, "loop", "loop", reads, writes, body=span)
         case When():

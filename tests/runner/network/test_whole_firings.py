@@ -572,3 +572,86 @@ async def test_a_parameter_that_a_firing_changed_in_place_is_as_it_was(tmp_path:
     other.connect(node.out, other.output("y"))
     plan = await asyncio.to_thread(check, open_job(trace, App(target="a:b", value=other, digest="d")))
     assert ("parameters_unknown", "adds") in {(warning.code, warning.subject) for warning in plan.warnings}
+
+
+async def test_the_parameters_of_an_actor_in_two_places_are_not_shared() -> None:
+    both = threading.Barrier(2, timeout=30)
+    failed = threading.Event()
+
+    @actor
+    class Looks:
+        table: list[int]
+
+        def fire(self, number: int) -> int:
+            both.wait()
+            if number == 1:
+                self.table.append(number)
+                raise ValueError("no")
+            assert failed.wait(30)
+            return sum(self.table)
+
+    inner = Network("inner")
+    node = inner.add(Looks(table=[5]))  # type: ignore[call-arg]
+    inner.connect(inner.input("x"), node.number)
+    inner.connect(node.out, inner.output("y"))
+    net = Network("n", workers=2)
+    for side in ("left", "right"):
+        place = net.add(inner, name=side)
+        net.connect(net.input(side), place.x)
+        net.connect(place.y, net.output(side))
+
+    def heard(event: dict[str, Any]) -> None:
+        if event.get("status") == "failed":
+            failed.set()
+
+    result = await net.run({"left": [1], "right": [2]}, observe=heard)
+    assert [(each.firing.id, each.error.message) for each in result.failures] == [("left/looks#1", "no")]
+    assert result.outputs == {"left": [], "right": [5]}
+
+
+@pytest.mark.parametrize(
+    ("value", "change"),
+    [
+        ([1, 0], lambda table: table.__setitem__(0, True)),
+        ({"a": 1, "b": 2}, lambda table: table.update(a=table.pop("a"))),
+        ({1, 2}, lambda table: (table.discard(1), table.add(True))),
+        ([[1.0]], lambda table: table[0].__setitem__(0, 1)),
+        (bytearray(2), lambda table: table.append(0)),
+    ],
+)
+async def test_a_parameter_changed_to_what_only_equals_it_is_noticed(value: Any, change: Any) -> None:
+    @actor
+    class Keeps:
+        table: Any
+
+        def fire(self, number: int) -> int:
+            if number:
+                change(self.table)
+            return number
+
+    net = Network("n")
+    node = net.add(Keeps(table=value))  # type: ignore[call-arg]
+    net.connect(net.input("x"), node.number)
+    net.connect(node.out, net.output("y"))
+    result = await net.run({"x": [0, 0, 1, 0]})
+    assert (result.steps, result.error and result.error.message.partition(",")[0]) == (2, "changes self.table")
+
+
+async def test_a_large_parameter_is_looked_at_less_often_and_the_late_finding_says_so() -> None:
+    @actor
+    class Keeps:
+        table: list[int]
+
+        def fire(self, number: int) -> int:
+            if number == 5:
+                self.table[0] = 9
+            return number
+
+    net = Network("n")
+    node = net.add(Keeps(table=[*range(2000)]))  # type: ignore[call-arg]
+    net.connect(net.input("x"), node.number)
+    net.connect(node.out, net.output("y"))
+    result = await net.run({"x": [*range(1, 40)]})
+    assert result.error is not None
+    assert result.error.message.startswith("changes self.table (this firing or one of the ")
+    assert 5 < result.steps < 30
