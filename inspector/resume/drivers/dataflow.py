@@ -20,7 +20,7 @@ from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
-from inspector.resume.plan import TAKE_OVER, Decisions, Edit, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import ACCEPT, TAKE_OVER, Decisions, Edit, Need, Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, driven
 from inspector.runner.data import WAITS
 from inspector.runner.errors import ResumeRefused
@@ -81,7 +81,8 @@ def plan(job: Job) -> Plan:
         waits = asyncio.run(_waiting(run, _decided(job, saved)))
         examine(run, {firing: (said.how, said.value) for firing, said in job.decisions.reconcile.items()})
     except ResumeRefused as error:
-        refusal = Refusal(code=error.code, subject=error.place, detail=error.detail)
+        switch = ACCEPT.format(error.code) if error.code == "hook_missing" else ""
+        refusal = Refusal(code=error.code, subject=error.place, detail=error.detail + switch)
         return msgspec.structs.replace(base, resumable=False, refusals=(refusal,))
     owner = _owner(job, saved)
     held: tuple[Refusal, ...] = ()
@@ -173,7 +174,8 @@ def _planned(agent: str, work: Work) -> Planned:
 def _refusals(findings: Findings, decisions: Decisions) -> Iterator[Refusal]:
     for agent, finding in findings:
         if finding.refusal and not _accepted(finding, decisions):
-            yield Refusal(code=finding.code, subject=f"{agent}: {finding.subject}", detail=finding.detail)
+            switch = ACCEPT.format(finding.code) if finding.code in ACCEPTABLE else ""
+            yield Refusal(code=finding.code, subject=f"{agent}: {finding.subject}", detail=finding.detail + switch)
 
 
 def _about_agents(findings: Findings, decisions: Decisions) -> Iterator[Warned]:

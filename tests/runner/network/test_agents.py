@@ -364,6 +364,10 @@ def test_a_kill_inside_of_an_agent_repeats_nothing(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     killed = subprocess.run([sys.executable, "program.py", "run"], cwd=tmp_path, env={**env, "KILL": "1"})
     assert killed.returncode == -9
+    job = open_job(str(tmp_path / "t.jsonl"), load(f"{tmp_path}/program.py:net"))
+    assert [(each.code, each.subject, each.acceptable) for each in check(job).refusals] == [
+        ("model_in_flight", "writer: model", True)
+    ]
     done = subprocess.run(
         [sys.executable, "program.py", "resume"], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
     )
