@@ -207,7 +207,7 @@ class Values:
             return codec.load(self._decode(value["value"]))
         if kind in ("enum", "flag"):
             found = find_class(value["class"])
-            return found[value["name"]] if kind == "enum" else found(value["value"])
+            return _member(found, value["name"]) if kind == "enum" else found(value["value"])
         if kind == "object":
             state = {name: self._decode(item) for name, item in value["state"].items()}
             return _rebuilt(find_class(value["class"]), state, value.get("more", ()))
@@ -273,6 +273,13 @@ def _slots(kind: type) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
+def _member(kind: Any, name: str) -> Any:
+    try:
+        return kind[name]
+    except KeyError:
+        raise Unreadable(f"the class {qualified(kind)} has no member {name!r} any more") from None
+
+
 def _field_names(kind: Any) -> set[str]:
     return {field.name for field in dataclasses.fields(kind)}
 
@@ -280,7 +287,10 @@ def _field_names(kind: Any) -> set[str]:
 def _rebuilt(kind: Any, state: Mapping[str, Any], more: Container[str]) -> Any:
     """`more`: the attributes that a dataclass had beside its fields."""
     if issubclass(kind, tuple | msgspec.Struct):
-        return kind(**state)
+        try:
+            return kind(**state)
+        except TypeError as error:
+            raise Unreadable(f"the class {qualified(kind)} has other fields than the saved one: {error}") from error
     made = kind.__new__(kind)
     if dataclasses.is_dataclass(kind):
         if gone := [name for name in state if name not in more and name not in _field_names(kind)]:

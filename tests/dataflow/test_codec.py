@@ -252,6 +252,20 @@ def test_what_cannot_be_read_back_is_refused(saved: object) -> None:
         Values().decode(saved)
 
 
+@pytest.mark.parametrize(
+    ("saved", "told"),
+    [
+        ({"$type": "enum", "class": "Colour", "name": "BLUE"}, "has no member 'BLUE' any more"),
+        ({"$type": "object", "class": "Note", "state": {"title": 1}}, "has other fields than the saved one: "),
+        ({"$type": "object", "class": "Point", "state": {"z": 1}}, "has other fields than the saved one: "),
+    ],
+)
+def test_a_class_that_is_not_as_it_was_is_named(saved: dict[str, object], told: str) -> None:
+    name = f"tests.dataflow.test_codec:{saved['class']}"
+    with pytest.raises(Unreadable, match=f"^the class {name} {told}"):
+        Values().decode(saved | {"class": name})  # type: ignore[arg-type]
+
+
 def test_a_field_that_is_new_in_a_class_has_its_default() -> None:
     saved = {"$type": "object", "class": "tests.dataflow.test_codec:Parcel", "state": {"sender": "Ada", "weight": 1}}
     assert Values().decode(saved) == Parcel("Ada", 1, frozenset())  # type: ignore[arg-type]

@@ -113,9 +113,9 @@ def _readable(path: str, run: NetworkRun) -> None:
     parts = [
         *(("/".join((*queue.scope, queue.id)), token) for queue in state.queues or () for token in queue.tokens or ()),
         *(
-            ("/".join((*actor.scope, actor.id)), value)
+            (f"{'/'.join((*actor.scope, actor.id))}.{field}", value)
             for actor in state.actors or ()
-            for value in (actor.state or {}).values()
+            for field, value in (actor.state or {}).items()
         ),
         *((f"context.{name}", value) for name, value in (state.values or {}).items()),
     ]
