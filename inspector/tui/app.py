@@ -99,7 +99,12 @@ class Inspector(Quiet):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and self.desk.key_pressed(event.key, event.time):
             return
+        ends = isinstance(event, events.Key) and event.key in ("enter", "escape") and keys.typing(self)
+        prompt = getattr(self.screen, "prompt", None) if ends and not getattr(self.screen, "asks", False) else None
         await super().on_event(event)
+        # What is typed behind it, in the same packet, is for the page and not for the field.
+        if prompt is not None:
+            await prompt.heard()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return not keys.typing(self) or any(key.action == action for key in keys.KEYS if key.id in keys.ALWAYS)

@@ -43,6 +43,7 @@ class TextPage(Page):
     None; `done` takes one that is right."""
 
     AUTO_FOCUS = "Input"
+    asks = True
 
     def __init__(
         self,

@@ -20,6 +20,9 @@ class Page(Screen[Line | None]):
     AUTO_FOCUS = "#rows"
     PLACES: ClassVar[tuple[Where, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = []
+    asks: ClassVar[bool] = False
+    """Whether it is there for its prompt alone, and goes with that: a key that was typed behind the Enter would act
+    before what was entered does, and is dropped."""
 
     def __init__(self, title: str, lines: Lines = (), *, heading: Line | None = None, cursor: int = 0) -> None:
         super().__init__()

@@ -54,6 +54,7 @@ class Palette(Page):
     """What can be done here, narrowed down by typing; gives the key's action."""
 
     AUTO_FOCUS = "Input"
+    asks = True
 
     def __init__(self, choices: Sequence[Key]) -> None:
         self._choices = choices

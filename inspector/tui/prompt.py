@@ -1,5 +1,7 @@
 """The line that is typed into, in the footer's place."""
 
+import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from textual.widgets import Input
 
     from inspector.tui.field import Field
+
+LONGEST = 1.0
+"""Seconds that keys wait at most for the page to hear what ended the typing."""
+LOOK = 0.001
 
 
 class Prompt(Horizontal):
@@ -46,6 +52,7 @@ class Prompt(Horizontal):
         self.kind = ""
         self._label = Bar()
         self._field: Field | None = None
+        self._heard = True
 
     def _made(self) -> "Field":
         if self._field is None:
@@ -73,7 +80,7 @@ class Prompt(Horizontal):
 
     def on_input_submitted(self, event: "Input.Submitted") -> None:
         event.stop()
-        self.post_message(self.Entered(self.kind, event.value))
+        self._tell(self.Entered(self.kind, event.value))
 
     def on_input_changed(self, event: "Input.Changed") -> None:
         event.stop()
@@ -81,4 +88,19 @@ class Prompt(Horizontal):
             self.post_message(self.Typed(self.kind, event.value))
 
     def key_escape(self) -> None:
-        self.post_message(self.Left(self.kind))
+        self._tell(self.Left(self.kind))
+
+    def _tell(self, message: Message) -> None:
+        page = self.screen
+        self.post_message(message)
+        # Each is behind the message, in its own queue.
+        self.call_later(lambda: page.call_later(self._was_heard))
+
+    def _was_heard(self) -> None:
+        self._heard = True
+
+    async def heard(self) -> None:
+        """Wait until the page has heard the key that ends the typing, and was just handed to the field."""
+        self._heard, end = False, time.monotonic() + LONGEST
+        while not self._heard and time.monotonic() < end:
+            await asyncio.sleep(LOOK)

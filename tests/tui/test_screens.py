@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from inspector.errors import UnreadableError
 from inspector.formats.memory import ManyRuns, OneRun
@@ -97,6 +98,24 @@ async def test_text_that_is_typed_ahead_goes_into_the_prompt(monkeypatch: pytest
         assert "'nowhere' stands nowhere in this run" in told(app)
         await press(pilot, "escape")
         assert session.text == ""
+
+
+@pytest.mark.parametrize("end", ["enter", "escape"])
+async def test_keys_in_the_packet_that_ends_a_prompt_are_for_the_page(
+    monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
+        run = run_screen(app)
+        before = run.session.cursor
+        driver = app._driver
+        assert driver is not None
+        for key in ("g", "2", end, "tab", "m"):  # with no pause between them
+            event = events.Key(key, key if len(key) == 1 else None)
+            event.set_sender(app)
+            driver.send_message(event)
+        await until(pilot, lambda: run.session.marked is not None)
+        assert run.session.cursor == run.session.marked == (2 if end == "enter" else before)
+        assert not run.timeline.has_focus
 
 
 async def test_a_search_shows_its_progress_and_escape_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
