@@ -229,6 +229,32 @@ def test_a_node_that_ran_before_has_shown_its_successors(base: Base) -> None:
     assert run.run().status == "completed"
 
 
+def test_a_value_set_by_hand_gave_nobody_the_chance_to_follow(base: Base) -> None:
+    thread = first_version(base)
+    plan_ran(thread)
+    thread.made("update", {"plan": "plan", "log": ["patched"]})
+    run = opened(base)
+    assert pending(run) == [("?", "ambiguous")]
+    assert run.run().status == "unknown"
+
+
+def test_successors_that_ran_in_another_branch_are_learnt(base: Base) -> None:
+    thread = first_version(base)
+    plan_ran(thread)
+    planned, values, versions = thread.id, dict(thread.values), dict(thread.versions)
+    seen = {node: dict(marks) for node, marks in thread.seen.items()}
+    thread.seen["act"] = {"plan": thread.versions["plan"]}
+    del thread.values["plan"]
+    thread.made("loop", {"act": "act"})
+    thread.back(planned, values, 1)
+    thread.versions, thread.seen = versions, seen
+    thread.made("update", {"plan": "plan", "log": ["patched"]})
+    run = opened(base)
+    assert len(run) == 5
+    assert pending(run) == [("act", "ambiguous")]
+    assert run.run().status == "interrupted"
+
+
 def test_tasks_of_unknown_successors_say_who_they_are(base: Base) -> None:
     thread = first_version(base)
     plan_ran(thread)

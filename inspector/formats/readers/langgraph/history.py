@@ -155,15 +155,17 @@ class History:
         row, parent, child = self.row(seq), self.parent(seq), self.child(seq)
         now = self.frame(seq)
         known = Known(
-            learnt=self._learnt,
+            learnt=self._learnt_beside(parent, seq),
             names=lambda: self._names,
             nested=self._nested,
             identify=identifier(row.id, self.thread.namespace, row.metadata.get("step")),
             load=lambda write: self.value(seq, write),
         )
         found = next_tasks(now, self.writes(seq), known, self.writes(parent) if parent and now is None else ())
-        before = self.frame(parent) if parent and found.behind else None
-        # A node that ran before, and whose end nobody has ever seen, has no successors.
+        # A node that had run before the last step, and whose end nobody took in that step, has no successors.
+        # Values set by hand are no step: nobody had the chance.
+        stepped = found.behind and row.metadata.get("source") == "loop"
+        before = self.frame(parent) if parent and stepped else None
         found.behind = [name for name in found.behind if before is None or name not in before.versions]
         if child is not None:
             # What ran is known from what it made; other writes are those of somebody who set values by hand.
@@ -184,6 +186,15 @@ class History:
     def _learnt(self) -> Mapping[str, set[str]]:
         last = self.frame(len(self))
         return triggers(last.seen) if last else {}
+
+    def _learnt_beside(self, parent: int | None, seq: int) -> Mapping[str, set[str]]:
+        """Which nodes each channel triggers, as the last checkpoint and another branch from a step's parent tell."""
+        other = self.child(parent) if parent else None
+        beside = self.frame(other) if other and other != seq else None
+        if beside is None:
+            return self._learnt
+        told = triggers(beside.seen)
+        return {name: self._learnt.get(name, set()) | told.get(name, set()) for name in {*self._learnt, *told}}
 
     @cached_property
     def _names(self) -> list[str]:
