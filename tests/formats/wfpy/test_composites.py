@@ -199,3 +199,47 @@ def test_a_resumed_run_finishes_the_loop_of_the_other(tmp_path: Path) -> None:
     assert told(run) == []
     assert contents(run, 0) == {ITER: [], ITEM: ["y"], DONE: ["x"], LEFT: []}
     assert contents(run, 1) == {ITER: [], ITEM: [], DONE: ["x", "y"], LEFT: [None]}
+
+
+def if_in_a_loop() -> Writer:
+    """A loop whose body asks and drives, with an if around the driving: the if's firings are no steps of the
+    trace."""
+    writer = looped_list()
+    for item in ("x", "y"):
+        writer.fire("ask", {ITEM_OF_ASK: [item]}, {COND: [item == "x"], THEN: [item]})
+        writer.fire("van", {THEN: [item]}, {DONE: [item]})
+    return writer
+
+
+ITEM_OF_ASK = "loop.item-->ask.Item"
+NESTED = [*CONTROL, ("ask", "Ask", "internal", 2), ("if", "ControlNodeRecord", "control-if", 2)]
+
+
+def looped_list() -> Writer:
+    return Writer(header()).fire("plan", put={ITER: [["x", "y"]]})
+
+
+def nested_trace() -> object:
+    def at(iter_: int, done: int) -> dict[str, int]:
+        return {ITER: iter_, ITEM_OF_ASK: 0, COND: 0, THEN: 0, DONE: done}
+
+    return trace(
+        ("plan", "internal", 1, 1, at(1, 0)),
+        ("loop", "control-loop", 1, 3, at(0, 1)),
+        ("loop", "control-loop", 2, 5, at(0, 2)),
+    )
+
+
+def test_an_if_in_a_loop_has_no_steps_of_its_own(tmp_path: Path) -> None:
+    run = opened(folder(tmp_path / "run", if_in_a_loop(), queues=nested_trace(), run=record(NESTED)))
+    assert told(run)[1:] == []  # the first is about the made-up digest of the graph
+    assert [contents(run, step)[COND] for step in range(6)] == [[], [], None, [], None, []]
+    assert contents(run, 5) == {ITER: [], ITEM_OF_ASK: [], COND: [], THEN: [], DONE: ["x", "y"]}
+
+
+def test_behind_the_last_step_of_the_trace_an_if_may_have_taken_its_condition(tmp_path: Path) -> None:
+    writer = Writer(header()).fire("ask", put={COND: ["go"], THEN: [1]}).fire("van", {THEN: [1]}, {DONE: [1]})
+    steps = trace(("ask", "internal", 1, 1, {COND: 1, THEN: 1, DONE: 0}))
+    failed = record(NESTED, error={"message": "x", "entityInstanceName": "van"})
+    run = opened(folder(tmp_path / "run", writer, queues=steps, run=failed))
+    assert sizes(run, 2) == {COND: None, THEN: 0, DONE: 1}

@@ -17,7 +17,7 @@ from inspector.formats.readers.wfpy.trace import Trace
 class Schedule:
     """`firings` has, per actor without lines of its own, behind which step each firing began and was over, and
     its number; `open` where one began that never was over. `steps` has the trace's number of each firing. The
-    trace's next step stands behind the journal's entry `due`."""
+    trace's next step stands behind the journal's entry `due`; `told` is the replay's step at its last one."""
 
     def __init__(
         self, trace: Trace | None, replay: Replay, places: Sequence[Queue | None], unfinished: Sequence[str]
@@ -25,6 +25,7 @@ class Schedule:
         self._trace, self._replay, self._places = trace, replay, places
         self._steps = trace.steps if trace is not None else []
         self._next = 0
+        self._stepping = {step.actor_instance_name for step in self._steps}
         self._unfinished = unfinished
         self.steps: dict[tuple[str, int], int] = {}
         self.firings: dict[str, list[tuple[int, int, int]]] = {}
@@ -32,11 +33,13 @@ class Schedule:
         for step in self._steps:
             self.steps[step.actor_instance_name, step.actor_fire_count] = step.step
         self.due = self._due()
+        self.told = 0
 
     def reached(self, seq: int) -> None:
         """The journal's entries up to `seq` are done, and none waits."""
         while self._next < len(self._steps) and self.due <= seq:
             self._done(self._next)
+            self.told = self._replay.step
             self._next += 1
             self.due = self._due()
             self._begin(seq)
@@ -72,7 +75,10 @@ class Schedule:
         if actor is None:
             return
         if step.actor_kind.startswith("control"):
-            self._replay.controls.finish(actor, self._sizes(index), self._replay.step)
+            sizes = self._sizes(index)
+            self._replay.controls.finish(actor, sizes, self._replay.step)
+            for inner in self._inner():
+                self._replay.controls.settle(inner, sizes, self._replay.step)
         elif step.actor_kind == "workflow":
             fired = step.actor_fire_count - (actor.base or 0)
             self._replay.feed_up_to(actor, fired, self._replay.step)
@@ -83,6 +89,19 @@ class Schedule:
             return
         begun = self.open.pop(actor.name, self._replay.step)
         self.firings.setdefault(actor.name, []).append((begun, self._replay.step, step.actor_fire_count))
+
+    def _inner(self) -> list[Actor]:
+        """Ifs and loops inside of another's branch or body: their firings are steps of the trace nowhere."""
+        actors = self._replay.network.root.actors.values()
+        stepping = self._stepping
+        return [actor for actor in actors if actor.is_control and actor.name not in stepping]
+
+    def tells(self, actor: Actor, step: int, *, certain: bool) -> bool:
+        """Whether the trace tells of all firings of an if or loop up to a step; `certain` where nothing can have
+        begun behind the trace's last step that is not known to have."""
+        if actor.name in self.open:
+            return True
+        return actor.name in self._stepping and (certain or step <= self.told)
 
     def _sizes(self, index: int) -> dict[str, list[int]]:
         sizes: dict[str, list[int]] = {}

@@ -83,14 +83,22 @@ class RebuiltStates:
         """Whether tokens may have moved that no record tells of: through an if or loop of which no firing is
         recorded, or out of a nested workflow to a queue that no record names."""
         actors, owner = queue.scope.actors, queue.scope.owner
-        told = self._rebuilt.trace is not None and owner is None
         source, target = actors.get(queue.source), actors.get(queue.target)
-        if source is not None and source.is_control and queue.out_port == "out" and not told:
+        if source is not None and source.is_control and queue.out_port == "out" and not self._told(source, step):
             return True
-        if target is not None and target.is_control and not told:
+        if target is not None and target.is_control and not self._told(target, step):
             return queue.size(step) > 0
         gone = queue.target == BOUNDARY and owner is not None and not owner.outs.get(queue.in_port)
         return gone and queue.size(step) > 0
+
+    def _told(self, control: Actor, step: int) -> bool:
+        """Whether all that an if or loop took and put up to a step is recorded."""
+        rebuilt = self._rebuilt
+        if rebuilt.schedule is None or rebuilt.trace is None or control.scope.owner is not None:
+            return False
+        if self._ended_well and step >= rebuilt.replay.step:
+            return True
+        return rebuilt.schedule.tells(control, step, certain=self._ended_well or rebuilt.checkpoint is not None)
 
     def _traced(self, queue: Queue, step: int) -> Size | None:
         """What the trace says of a queue after the firing that is step `step`."""
