@@ -248,7 +248,8 @@ class ToolCall(_Stoppable, kw_only=True):
     approved: bool
 
     def rewrite(self, arguments: Value) -> Action:
-        """Run it with other arguments. One that somebody had let through then waits again, for a word on those."""
+        """Run it with other arguments. One that somebody had let through then waits again, for a word on those. One
+        that is run again, since it may have happened, keeps those that it was begun with."""
         return self._action("rewrite", arguments)
 
     def skip(self, reason: str) -> Action:

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from inspector.errors import UnreadableError
 from inspector.journal import sync_folder
 from inspector.model.values import Number, decimal, integer, to_json
 from inspector.runner.messages import Message
@@ -60,7 +61,7 @@ class _Line(msgspec.Struct):
 class FileMemory:
     """Memory in a folder: one file a conversation, one line a run, flushed to the disk. Any name of a conversation will
     do: its file is named by the digest of that, behind as much of it as every file system takes and tells apart. A
-    file that is named by the name alone, as they once were, is used on."""
+    file that is named by the name alone, as they once were, is used on. Raises UnreadableError for a damaged line."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -82,7 +83,7 @@ class FileMemory:
     def _load(self, conversation: str) -> list[_Line]:
         try:
             with open(self._path(conversation), "rb") as file:
-                return _lines(file)
+                return _lines(file, file.name)
         except FileNotFoundError:
             return []
 
@@ -94,7 +95,7 @@ class FileMemory:
         with open(self._path(conversation), "ab+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
             file.seek(0)
-            if any(known.key == line.key for known in _lines(file)):
+            if any(known.key == line.key for known in _lines(file, file.name)):
                 return
             end = file.seek(0, os.SEEK_END)
             if end and os.pread(file.fileno(), 1, end - 1) != b"\n":
@@ -107,9 +108,16 @@ class FileMemory:
             sync_folder(self.folder)
 
 
-def _lines(file: Iterable[bytes]) -> list[_Line]:
-    # A line that was cut short belongs to an append that will be made again.
-    return [_read(line.decode(), _Line) for line in file if line.endswith(b"\n")]
+def _lines(file: Iterable[bytes], path: str) -> list[_Line]:
+    found = []
+    for number, line in enumerate(file, 1):
+        if not line.endswith(b"\n"):
+            break  # it was cut short, and belongs to an append that will be made again
+        try:
+            found.append(_read(line.decode(), _Line))
+        except (ValueError, RecursionError, msgspec.MsgspecError) as error:
+            raise UnreadableError(f"{path}:{number}", f"is damaged: {error}") from error
+    return found
 
 
 class Sessions(Protocol):

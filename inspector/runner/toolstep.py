@@ -118,8 +118,10 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
     told, action = await hookchain.rewritten(leg.setup.hooks, event)
     if (reason := _kept(leg)) is not None:
         return Ran(call, stop=reason)
-    asked = call
-    if told.arguments is not call.arguments and view.digest(told.arguments) != view.digest(call.arguments):
+    # One that may have happened is run again as it was begun: with other arguments, and so another key, it would be
+    # another call, and what it does is done twice.
+    rewritten = call.attempt == 1 and _differ(told.arguments, call.arguments)
+    if rewritten:
         call = msgspec.structs.replace(call, arguments=told.arguments)
         leg.tell(Edit(call.internal_id, call.arguments))
     if action.kind == "stop":
@@ -127,7 +129,7 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
     if action.kind == "skip":
         return await _finish(leg, call, Came(action.value, "skipped"), None)
     request: dict[str, Value] = {}
-    if call is not asked:
+    if rewritten:
         if planned.tool is not None and (call.approved or await toolrun.needs_approval(planned.tool, call)):
             leg.tell(Hold(call.internal_id, "approval", REWRITTEN))
             return Ran(call)
@@ -150,6 +152,10 @@ async def _one(leg: Leg, planned: Planned) -> Ran:
         leg.note("operation", kind="tool", name=call.name, call_id=call.call_id, status="ambiguous")
         return Ran(call)
     return await _finish(leg, call, came, operation)
+
+
+def _differ(left: Value, right: Value) -> bool:
+    return left is not right and view.digest(left) != view.digest(right)
 
 
 def _may_have_happened(leg: Leg, came: Came, tool: AnyTool | None) -> bool:
@@ -240,12 +246,20 @@ def _surface(leg: Leg, ran: Ran) -> None:
 def idempotency_key(run_id: str, call: Call, arguments: Value) -> str:
     """The key of a call with these arguments: the same in every process that runs it, also of a run that goes on from
     an earlier step, and another one for a call that stands in its place there and is not the same."""
-    return f"{run_id}:{call.internal_id}:{view.digest([call.name, arguments])[:KEY]}"
+    return _key(run_id, call.internal_id, _digest(call.name, arguments))
+
+
+def _digest(name: str, arguments: Value) -> str:
+    return view.digest([name, arguments])
+
+
+def _key(run_id: str, internal_id: str, digest: str) -> str:
+    return f"{run_id}:{internal_id}:{digest[:KEY]}"
 
 
 def _operation(leg: Leg, call: ToRun, tool: AnyTool | None) -> Operation:
     spec = tool.spec if tool is not None else None
-    journaled = leg.recorder.journal is not None
+    digest = _digest(call.name, call.arguments)
     return Operation(
         id=f"tool-{call.internal_id}.{call.attempt}",
         seq=leg.recorder.seq + 1,
@@ -255,7 +269,7 @@ def _operation(leg: Leg, call: ToRun, tool: AnyTool | None) -> Operation:
         attempt=call.attempt,
         call_id=call.call_id,
         internal_call_id=call.internal_id,
-        digest=view.digest([call.name, call.arguments]) if journaled else None,
+        digest=digest if leg.recorder.journal is not None else None,
         idempotency=spec.idempotency if spec is not None else None,
-        idempotency_key=idempotency_key(leg.data.id, call.call, call.arguments),
+        idempotency_key=_key(leg.data.id, call.internal_id, digest),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from inspector import Agent, Call, Hook, Message, ModelTurn, ScriptedModel, tool
+from inspector import Agent, Call, Hook, Message, ModelTurn, ScriptedModel, ToolContext, tool
 from inspector.runner.hookchain import merged
 from inspector.runner.hooks import EVENTS, Patch, checked, listed
 from inspector.runner.messages import Reasoning, Result
@@ -161,6 +161,33 @@ async def test_a_rewrite_to_the_same_is_none(tmp_path: Path) -> None:
     done = await till(True, Same(), paid).resume(first.run).approve("c1").run(trace=str(tmp_path / "t.jsonl"))
     assert (done.status, paid) == ("completed", [50])
     assert '"event":"edit"' not in (tmp_path / "t.jsonl").read_text()
+
+
+async def test_what_may_have_happened_is_run_again_as_it_was_begun(tmp_path: Path) -> None:
+    """However the hook that gave it its arguments would rewrite them now: its key stays, and the effect is one."""
+    ran: list[tuple[int, str]] = []
+
+    class Stamp(Hook):
+        count = 0
+
+        def on_tool_call(self, event: Any) -> Any:
+            Stamp.count += 1
+            return event.rewrite({"amount": event.arguments["amount"] + Stamp.count})
+
+    @tool(idempotency="supported")
+    def pay(context: ToolContext, amount: int) -> str:
+        ran.append((amount, context.idempotency_key))
+        return f"paid {amount}"
+
+    agent = Agent("till", ScriptedModel(PAYS, "done"), tools=[pay], hooks=[Stamp()])
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    await agent.prompt("go").run(trace=str(whole))
+    lines = whole.read_text().splitlines(keepends=True)
+    begun = next(at for at, line in enumerate(lines) if '"kind":"tool"' in line and '"status":"started"' in line)
+    cut.write_text("".join(lines[: begun + 1]))
+    done = await agent.resume(str(cut)).run(trace=str(tmp_path / "on.jsonl"))
+    assert (done.status, len(ran), ran[0][0]) == ("completed", 2, 51)
+    assert ran[0] == ran[1]
 
 
 async def test_what_is_run_has_its_own_digest_and_key_in_the_journal(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector import Call, FileMemory, Message
+from inspector.errors import UnreadableError
 from inspector.model.values import Number, to_json
 
 HELLO = Message.user("hello")
@@ -75,6 +76,19 @@ async def test_an_append_is_once_and_what_was_cut_short_is_gone(tmp_path: Path) 
     await asyncio.gather(*(memory.append("talk", [Message.user("more")], key="two") for _ in range(20)))
     assert texts(await memory.load("talk")) == ["hello", "more"]
     assert [json.loads(line)["key"] for line in file.read_text().splitlines()] == ["one", "two"]
+
+
+async def test_a_damaged_line_is_named_and_nothing_is_written_behind_it(tmp_path: Path) -> None:
+    memory = FileMemory(str(tmp_path))
+    await memory.append("talk", [HELLO], key="one")
+    (file,) = tmp_path.iterdir()
+    with builtins.open(file, "ab") as damaged:
+        damaged.write(b'{"key":"two","messages":17}\n')
+    before = file.read_bytes()
+    for attempt in (memory.load("talk"), memory.append("talk", [HELLO], key="three")):
+        with pytest.raises(UnreadableError, match=rf"{file.name}:2: is damaged: Expected `array`"):
+            await attempt
+    assert file.read_bytes() == before
 
 
 async def test_numbers_come_back_as_they_were(tmp_path: Path) -> None:
