@@ -155,6 +155,9 @@ class TraceRun(TraceLines):
 
     def over(self) -> str | None:
         """Why nobody needs to go on with the run, if that is so."""
+        end = self._ending()[1]
+        if end is not None and end.final:
+            return "terminal"
         return {"completed": "terminal", "running": "owned"}.get(self.run().status)
 
     def _has_machine(self) -> bool:

@@ -91,10 +91,11 @@ def _unresolved(turn: Held, index: int | None) -> list[Pending]:
         Pending(
             kind="tool",
             name=part.name,
-            status="waiting" if place == index else "ready",
+            status="answered" if place in turn.skipped else "waiting" if place == index else "ready",
             call_id=part.call_id,
             internal_call_id=part.internal_id,
             arguments=part.arguments,
+            result=result_value(turn.skipped[place]) if place in turn.skipped else None,
             note="this tool was not on offer" if place == index else None,
         )
         for place, part in enumerate(turn.parts)

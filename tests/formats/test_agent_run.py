@@ -17,7 +17,7 @@ from inspector.model.run import Pending
 from inspector.report.view import View, view
 from inspector.runner.claims import Claims
 from inspector.runner.data import RunData
-from inspector.runner.effects import Announce, Begin, Heard, Hold, Turn
+from inspector.runner.effects import Announce, Begin, Heard, Hold, Resolve, Turn
 from inspector.runner.errors import ProtocolViolation, RequestError, RunClosed, RunFailed
 from inspector.runner.view import View as Shown
 from inspector.runner.view import settled
@@ -46,6 +46,18 @@ def agent(*script: Any) -> Agent:
 
 def suspended() -> AgentRun:
     return agent().prompt("Refund A-17").run_sync().run
+
+
+ASKED = ModelTurn(calls=(Call("add", {"n": 1}, "c1"), Call("sub", {"n": 2}, "c1")))
+STRANGE = ModelTurn(calls=(Call("nope", {}, "c1"), Call("add", {"n": 1}, "c2"), Call("nope", {}, "c3")))
+BEGINNINGS: dict[str, list[Any]] = {
+    "new": [],
+    "asked": [Announce(), Begin(TOOLS)],
+    "held": [Announce(), Begin(TOOLS), Turn(ASKED)],
+    "skipped": [Announce(), Begin(TOOLS), Turn(STRANGE), Resolve("skip", "no")],
+    "batch": [Announce(), Begin(TOOLS), Turn(ASKED), Heard(), None],
+    "waiting": [Announce(), Begin(TOOLS), Turn(ASKED), Heard(), None, Hold("1.1"), Hold("1.2")],
+}
 
 
 def shown(folder: Path, text: str, step: int | None = None) -> View:
@@ -96,20 +108,22 @@ def test_it_goes_on_from_its_file_once(tmp_path: Path) -> None:
     ]
 
 
+def test_a_call_that_was_skipped_has_its_answer_before_the_turn_is_taken_over(tmp_path: Path) -> None:
+    run = AgentRun.start("go", id="r1")
+    for event in BEGINNINGS["skipped"]:
+        run.send(event)
+    found = shown(tmp_path, run.to_json())
+    assert found.state is not None
+    assert [(one.name, one.status, one.result) for one in found.state.pending or ()] == [
+        *(("nope", "answered", "no"), ("add", "ready", None)),
+        ("nope", "waiting", None),
+    ]
+
+
 def the_same(pending: Pending) -> Pending:
     """What is under way in a process is something that may have happened in a file."""
     doubtful = pending.status in ("in_flight", "ambiguous")
     return replace(pending, status="ambiguous" if doubtful else pending.status, note=None)
-
-
-ASKED = ModelTurn(calls=(Call("add", {"n": 1}, "c1"), Call("sub", {"n": 2}, "c1")))
-BEGINNINGS: dict[str, list[Any]] = {
-    "new": [],
-    "asked": [Announce(), Begin(TOOLS)],
-    "held": [Announce(), Begin(TOOLS), Turn(ASKED)],
-    "batch": [Announce(), Begin(TOOLS), Turn(ASKED), Heard(), None],
-    "waiting": [Announce(), Begin(TOOLS), Turn(ASKED), Heard(), None, Hold("1.1"), Hold("1.2")],
-}
 
 
 @pytest.mark.parametrize("beginning", BEGINNINGS)

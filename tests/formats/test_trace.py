@@ -534,8 +534,10 @@ def test_a_run_without_a_machine_cannot_go_on(path: Path) -> None:
     last = Checkpoint(seq=3, state=states(3)[3], machine={"phase": "tools"})
     run = opened(path, text([*records(3, end=None), last, end]))
     assert (run.resume().possible, run.resume().driver) == (True, "agent")
-    run = opened(path, text([*records(3, end=None), last, End(status="completed")]))
-    assert run.resume().reasons == ("terminal",)
+    for over in (End(status="completed"), End(status="failed", reason="unknown_tool", final=True)):
+        assert opened(path, text([*records(3, end=None), last, over])).resume().reasons == ("terminal",)
+    run = opened(path, text([*records(3, end=None), last, End(status="failed", reason="model")]))
+    assert run.resume().possible
 
 
 # the price

@@ -78,15 +78,14 @@ def _executing(slots: list[dict[str, Any]]) -> Standing:
 
 def _held(turn: dict[str, Any], waits_at: Value) -> tuple[Pending, ...]:
     """The calls of a turn that is not taken over; of the one at a place, somebody must say what it becomes."""
-    return tuple(
-        _pending(
-            call_of(part),
-            "waiting" if at == waits_at else "ready",
-            note="this tool was not on offer" if at == waits_at else None,
-        )
-        for at, part in enumerate(_parts(turn))
-        if part.get("type") == "call"
-    )
+    skipped, found = _dict(turn.get("skipped")), []
+    for at, part in enumerate(_parts(turn)):
+        if part.get("type") == "call":
+            result = skipped.get(str(at))
+            status: PendingStatus = "waiting" if at == waits_at else "ready" if result is None else "answered"
+            note = "this tool was not on offer" if at == waits_at else None
+            found.append(_pending(call_of(part), status, note=note, result=_result(result)))
+    return tuple(found)
 
 
 def _slot(slot: dict[str, Any]) -> Pending:
@@ -100,7 +99,7 @@ def _slot(slot: dict[str, Any]) -> Pending:
     if status == "denied":
         note = text_of(question) or None
     arguments = slot.get("arguments", call.arguments)
-    return _pending(call, status, arguments, note, _value(result) if isinstance(result, dict) else None)
+    return _pending(call, status, arguments, note, _result(result))
 
 
 def _pending(
@@ -165,8 +164,10 @@ def _content(result: dict[str, Any]) -> str:
     return "\n".join(map(_shown, _dicts(result.get("content"))))
 
 
-def _value(result: dict[str, Any]) -> Value:
-    """A result as one value: the text, the JSON, or what it says of its parts."""
+def _result(result: Value) -> Value:
+    """A result as one value: the text, the JSON, or what it says of its parts; None where there is none."""
+    if not isinstance(result, dict):
+        return None
     parts = _dicts(result.get("content"))
     if len(parts) == 1 and parts[0].get("type") == "json":
         return parts[0].get("value")
