@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from inspector.tui.resumescreen import ResumePage
 
 
+LOOK = 1.0
+"""Seconds between two looks whether a run that is followed goes on as another one."""
+
+
 class RunResume(RunActions):
     """The actions. `live` is the run that was begun here, or that this screen shows as it is driven."""
 
@@ -34,6 +39,8 @@ class RunResume(RunActions):
     live: Live | None = None
     shows: Live | None = None
     """The run whose trace this screen shows, where it is driven here."""
+    _succeeded: int | None = None
+    """How many runs this one was resumed as when it was followed first."""
 
     class Drove(Message, bubble=False):
         """Something of a resumption, on its way from its thread."""
@@ -41,6 +48,25 @@ class RunResume(RunActions):
         def __init__(self, resumption: Resumption, told: Told) -> None:
             super().__init__()
             self.resumption, self.told = resumption, told
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.set_interval(LOOK, self._follow_on)
+
+    def _follow_on(self) -> None:
+        """Follow the run that this one, which is followed, goes on as elsewhere, as when somebody detached it."""
+        run = self.session.facts.run if self.session.following and self.session.facts is not None else None
+        if run is None or run.id is None or self.live is not None or self.shows is not None:
+            return
+        from inspector.tui.apart import went_on
+
+        before = self._succeeded
+        count, trace = went_on(run.id, sys.maxsize if before is None else before)
+        if before is None:
+            self._succeeded = count
+        elif trace is not None and self.app.screen is self and self.desk is not None:
+            self._succeeded = count
+            self.desk.enter(Part(trace), behind=self.desk.parts())
 
     def more_bars(self) -> tuple[Bar, ...]:
         return (*super().more_bars(), LiveBar(self))
@@ -312,6 +338,7 @@ class RunResume(RunActions):
         successor = planned.successors[-1] if planned.successors else None
         if hasattr(page, "back"):
             page.back()
+        self._succeeded = len(planned.successors)
         if successor is not None and successor.trace is not None:
             self.desk.enter(Part(successor.trace), behind=self.desk.parts())
         elif not self.session.following:

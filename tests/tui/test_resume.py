@@ -19,7 +19,7 @@ from inspector.resume.plan import Decisions
 from inspector.resume.sentences import SENTENCES
 from inspector.resume.steering import Steering
 from inspector.store import open_store
-from inspector.tui import code, resumescreen
+from inspector.tui import apart, code, resumescreen, runresume
 from inspector.tui.app import Inspector
 from inspector.tui.asking import Choice, TextPage
 from inspector.tui.driving import Resumption
@@ -264,6 +264,34 @@ async def test_a_live_owner_is_named_and_the_second_inspector_follows(
         await until(pilot, lambda: any("nothing is left to run" in row for row in texts(app)))
         await press(pilot, "q")
         await until(pilot, lambda: any("can be resumed" in row for row in texts(app)))
+
+
+async def test_a_run_that_is_followed_is_followed_where_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runresume, "LOOK", 0.05)
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        first = run_screen(app)
+        await press(pilot, "F")
+        await until(pilot, lambda: first._succeeded == 0)
+        job = open_job(path, load(target), trace=str(tmp_path / "second.jsonl"))
+        job = msgspec.structs.replace(job, decisions=Decisions(approve=("c1", "c2")))
+        thread = threading.Thread(target=resume, args=(job, lambda event: None), daemon=True)
+        thread.start()
+        await until(pilot, lambda: app.desk and app.desk.parent and app.desk.run)
+        await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
+        thread.join(120)
+        assert run_screen(app).session.following
+        await press(pilot, "q")
+        assert run_screen(app) is first
+        looks: list[int] = []
+        real = apart.went_on
+        monkeypatch.setattr(apart, "went_on", lambda run, known: looks.append(known) or real(run, known))
+        await until(pilot, lambda: len(looks) > 2)
+        assert run_screen(app) is first, "whoever goes back stays there"
+        assert set(looks) == {1}
 
 
 async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
