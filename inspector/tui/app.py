@@ -17,6 +17,7 @@ from inspector.errors import InspectorError
 from inspector.tui import keys
 from inspector.tui._compat import Quiet
 from inspector.tui.desk import Desk
+from inspector.tui.guard import away
 from inspector.tui.keys import bindings
 from inspector.tui.means import LOOKING, Means
 from inspector.tui.reports import Report
@@ -78,6 +79,8 @@ class Inspector(Quiet):
                 loop.add_signal_handler(number, self.exit, None, 128 + number)
         # Back from the shell, the terminal has forgotten everything, and Textual sends only what has changed.
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
+        self.app_suspend_signal.subscribe(self, lambda _: away(True), immediate=True)
+        self.app_resume_signal.subscribe(self, lambda _: away(False), immediate=True)
         self.listen(self._opening, self.desk)
         self.call_after_refresh(self._collect_garbage)
 

@@ -28,6 +28,9 @@ class _Guard:
     terminal: tuple[int, list[object]] | None = None
     """(what the screen is painted through, the modes of the terminal before); None without a terminal."""
     process: subprocess.Popen[bytes] | None = None
+    text = ""
+    away = False
+    """Whether somebody else has the terminal now: the shell behind Ctrl-Z, an editor."""
 
 
 @contextlib.contextmanager
@@ -43,20 +46,31 @@ def guarding() -> Iterator[None]:
         with _Guard.lock:
             process, _Guard.process = _Guard.process, None
             os.close(_Guard.terminal[0])
-            _Guard.terminal = None
+            _Guard.terminal, _Guard.text, _Guard.away = None, "", False
         if process is not None:
-            _tell(process, "")
-            process.stdin.close()  # type: ignore[union-attr]
-            process.wait()
+            process.kill()  # a copy of this process may keep its pipe open
+            process.communicate()
 
 
 def guard(text: str) -> None:
     """From now on, have the terminal put back if this process ends without a word, and `text` printed then, one
     line. Does nothing where there is no terminal."""
     with _Guard.lock:
-        if _Guard.terminal is None:
-            return
-        if _Guard.process is None:
+        _Guard.text = text
+        _arm()
+
+
+def away(on: bool) -> None:
+    """Leave the terminal alone meanwhile, whatever happens: it is in order, and somebody else has it."""
+    with _Guard.lock:
+        _Guard.away = on
+        _arm()
+
+
+def _arm() -> None:
+    text = "" if _Guard.away else _Guard.text
+    if _Guard.terminal is not None:
+        if _Guard.process is None and text:
             screen, modes = _Guard.terminal
             command = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(screen), repr(modes)]
             with contextlib.suppress(OSError):
@@ -82,12 +96,15 @@ def _tell(process: "subprocess.Popen[bytes]", text: str) -> None:
 def main(parent: int, screen: int, modes: list[object]) -> None:
     """The process: lines in, of which the last is printed when the parent has ended; an empty one: all is well."""
     said = b""
-    while os.getppid() == parent:
-        if select.select([0], [], [], LOOK)[0]:
+    while True:
+        gone = os.getppid() != parent  # also before this one had begun
+        if select.select([0], [], [], 0 if gone else LOOK)[0]:
             data = os.read(0, 1 << 16)
             said += data
             if not data:
                 break
+        elif gone:
+            break
     *_, text, _ = (b"\n" + said).split(b"\n")
     if text:
         os.write(screen, BACK)
