@@ -42,7 +42,9 @@ def guarded(command: Callable[[], int]) -> int:
             _hush()
         complain(f"{one_line(str(error.filename or 'output'))}: {error.strerror}")
         return 2
-    except Exception as error:  # the last net: a user sees one line
+    except SystemExit:
+        raise
+    except BaseException as error:  # the last net: a user sees one line
         format_message = getattr(error, "format_message", None)
         if format_message is not None:  # the command line was not understood
             complain(one_line(f"{format_message()} (see runinspect --help)"))

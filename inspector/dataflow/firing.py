@@ -25,7 +25,7 @@ class Firing(msgspec.Struct, frozen=True, eq=False):
     tokens: Mapping[str, Value]
     state: Mapping[str, Value]
     count: int
-    broken: Exception | None = None
+    broken: BaseException | None = None
     """What its guard raised: it fails with that."""
 
 
@@ -46,7 +46,9 @@ def guarded(firing: Firing, values: Values) -> Firing | None:
         tokens = [values.decode(token) for token in firing.tokens.values()]
         accepts = action.guard(*([] if instance is None else [instance]), *tokens)
         return firing if accepts else None
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         return msgspec.structs.replace(firing, broken=error)
 
 

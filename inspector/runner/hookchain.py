@@ -27,7 +27,7 @@ from inspector.runner.hooks import (
     hook_name,
 )
 from inspector.runner.messages import own, sound, words
-from inspector.runner.threads import being_cancelled
+from inspector.runner.threads import ENDS, being_cancelled
 from inspector.runner.tools import ToolError, plain
 
 TEXTS = ("stop", "fail", "retry", "repair", "failure")
@@ -160,7 +160,9 @@ def _hearing(hooks: Sequence[object], event: str) -> list[tuple[Callable[[Any], 
 def _called(method: Callable[[Any], Any], name: str, event: HookEvent) -> Any:
     try:
         return method(_apart(event))
-    except (Exception, SystemExit) as error:
+    except ENDS:
+        raise
+    except BaseException as error:
         raise _raised(name, error) from error
 
 
@@ -169,7 +171,9 @@ async def _asked(method: Callable[[Any], Any], name: str, event: HookEvent) -> A
     if inspect.isawaitable(found):
         try:
             found = await found
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and being_cancelled():
                 raise
             raise _raised(name, error) from error

@@ -212,9 +212,9 @@ async def _asked(leg: Leg, prepared: Prepared) -> ModelTurn:
         else:
             answer = await _streamed(leg, prepared)
         return _savable(prepared.model.name, answer)
-    except (ModelError, Stopped, RequestError):
+    except (ModelError, Stopped, RequestError, KeyboardInterrupt, GeneratorExit):
         raise
-    except (Exception, SystemExit, asyncio.CancelledError) as error:
+    except BaseException as error:
         if isinstance(error, asyncio.CancelledError) and being_cancelled():
             raise
         raise ModelError(prepared.model.name, "other", f"{type(error).__name__}: {words(error)}") from error

@@ -13,6 +13,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+ENDS = (KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
+"""What ends a process, a task or a coroutine. Anything else that code of the user's raises is a failure of it, also
+where it is no Exception, as what a library in another language raises for a defect of its own."""
+
 Work = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from inspector.runner.effects import ToRun
 from inspector.runner.messages import ErrorKind, own, words
-from inspector.runner.threads import being_cancelled
+from inspector.runner.threads import ENDS, being_cancelled
 from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext, ToolError, ToolRefused
 
 _KINDS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
@@ -36,7 +36,9 @@ async def needs_approval(tool: AnyTool, call: ToRun) -> bool:
     try:
         found = gate(msgspec.structs.replace(call, arguments=own(call.arguments), call=own(call.call)))
         return (await found if inspect.isawaitable(found) else found) is not False
-    except (Exception, SystemExit):
+    except ENDS:
+        raise
+    except BaseException:
         return True
 
 
@@ -62,7 +64,9 @@ async def came(tool: AnyTool, arguments: Any, context: ToolContext) -> Came:
         if being_cancelled():
             raise
         return Came("cancelled from inside; it may still happen", "error", "cancelled", definite=False)
-    except (Exception, SystemExit) as error:
+    except ENDS:
+        raise
+    except BaseException as error:
         kind: ErrorKind = next((kind for known, kind in _KINDS if isinstance(error, known)), "other")
         return Came(f"{type(error).__name__}: {words(error)}", "error", kind, definite=False)
     finally:

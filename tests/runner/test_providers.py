@@ -252,8 +252,9 @@ class Gives:
         ModelTurn(text="x", usage=Usage(1, None)),  # type: ignore[arg-type]
         asyncio.CancelledError(),
         SystemExit(3),
+        BaseException("no"),
     ],
-    ids=["none", "text", "surrogate", "no text", "object", "no name", "no usage", "cancelled", "exit"],
+    ids=["none", "text", "surrogate", "no text", "object", "no name", "no usage", "cancelled", "exit", "panic"],
 )
 async def test_what_is_no_answer_is_an_error_of_the_model_and_the_run_can_go_on(
     way: str, answer: Any, tmp_path: Any

@@ -176,6 +176,14 @@ async def exits() -> None:
     sys.exit(3)
 
 
+class Panic(BaseException):
+    """No Exception, as what a library in another language raises."""
+
+
+async def panics() -> None:
+    raise Panic("no")
+
+
 async def is_mute() -> None:
     raise Mute
 
@@ -195,6 +203,7 @@ async def of_no_kind() -> None:
         (waits_in_vain, "cancelled", "cancelled from inside; it may still happen"),
         (exits, "other", "SystemExit: 3"),
         (lambda: sys.exit(3), "other", "SystemExit: 3"),
+        (panics, "other", "Panic: no"),
         (is_mute, "other", "Mute: "),
         (is_late, "timeout", "no answer in time; it may still happen"),
         (of_no_kind, "other", "odd"),

@@ -257,7 +257,9 @@ class Driven:
             self.run.release(firing)
             self.recorder.operation(firing, "failed", RunError(message=f"stopped: {stopped.reason}"))
             self.stop(stopped.reason)
-        except (Exception, SystemExit) as error:
+        except GeneratorExit:
+            raise
+        except BaseException as error:
             self._failed(firing, error)
         else:
             self._commit(firing, outcome, started)
@@ -283,7 +285,9 @@ class Driven:
             condition = firing.node.condition
             outcome = condition is None or bool(condition(self.run.values.decode(firing.tokens["value"])))
             done = self.run.decide(firing, outcome, (at, at))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if firing in self.run.flying:
                 self.run.release(firing)
             self.fail(firing, _described(firing, error))

@@ -655,3 +655,48 @@ async def test_a_large_parameter_is_looked_at_less_often_and_the_late_finding_sa
     assert result.error is not None
     assert result.error.message.startswith("changes self.table (this firing or one of the ")
     assert 5 < result.steps < 30
+
+
+class Panic(BaseException):
+    """No Exception, as what a library in another language raises."""
+
+
+@pytest.mark.parametrize("raised", [Panic("no"), SystemExit(3), asyncio.CancelledError("no")])
+@pytest.mark.parametrize("place", ["body", "async body", "guard", "condition"])
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_whatever_code_of_the_users_raises_fails_its_firing(
+    place: str, raised: BaseException, workers: int, tmp_path: Path
+) -> None:
+    broken = [True]
+
+    def breaks(at: str, number: int) -> None:
+        if broken and at == place and number == 1:
+            raise raised
+
+    @actor(outputs=("out",))
+    class Guarded:
+        @action(guard=lambda _, number: breaks("guard", number) is None)
+        def fire(self, number: int) -> Any:
+            breaks("body", number)
+            return emit(out=number)
+
+    @actor
+    async def waits(number: int) -> int:
+        breaks("async body", number)
+        return number
+
+    def condition(number: int) -> bool:
+        breaks("condition", number)
+        return True
+
+    net = Network("n", workers=workers)
+    first, second, choice = net.add(Guarded()), net.add(waits), net.when(condition, double)
+    net.connect(net.input("x"), first.number)
+    net.connect(first.out, second.number)
+    net.connect(second.out, choice.value)
+    net.connect(choice.out, net.output("y"))
+    trace = str(tmp_path / "t")
+    result = await net.run({"x": [0, 1, 2]}, trace=trace)
+    assert (result.status, [each.error.type for each in result.failures]) == ("failed", [type(raised).__name__])
+    broken.clear()
+    assert (await net.resume(trace).run()).outputs == {"y": [0, 2, 4]}
