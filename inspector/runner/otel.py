@@ -12,6 +12,7 @@ from typing import Any
 from inspector.errors import UsageError
 from inspector.model.run import RunError
 from inspector.model.values import to_json
+from inspector.runner import options
 from inspector.runner.leg import Telemetry
 from inspector.runner.messages import ModelTurn
 from inspector.runner.tools import Came, NeedsInput
@@ -21,7 +22,7 @@ INSTALL = "needs the extra `otel`: pip install 'runinspect[otel]'"
 
 class OpenTelemetry(Telemetry):
     """Telemetry of an agent: `Agent(..., telemetry=OpenTelemetry())`. `provider` None: the global one;
-    `content`: tell what was said, too. Raises UsageError without the extra."""
+    `content`: tell what was said, too. Raises UsageError without the extra, or for what is no provider of tracers."""
 
     def __init__(self, provider: Any = None, *, content: bool = False) -> None:
         try:
@@ -30,7 +31,8 @@ class OpenTelemetry(Telemetry):
             raise UsageError("OpenTelemetry", INSTALL) from error
         from inspector import __version__
 
-        self._tracer = (provider or trace.get_tracer_provider()).get_tracer("inspector", __version__)
+        provider = trace.get_tracer_provider() if provider is None else provider
+        self._tracer = options.instance("provider", provider, trace.TracerProvider).get_tracer("inspector", __version__)
         self._content = content
 
     def span(self, kind: str, name: str, **about: Any) -> AbstractContextManager[Any]:

@@ -4,7 +4,6 @@ A trace is the last whole checkpoint and the events behind it, told to the machi
 never happened. The text is taken as it stands, since it goes back to models and tools.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -17,12 +16,15 @@ from inspector.errors import UnreadableError
 from inspector.model import records
 from inspector.model.run import Definition, RunLink
 from inspector.model.values import Number, Value, decimal, integer
+from inspector.runner import view
 from inspector.runner.data import Awaiting
 from inspector.runner.effects import Answer, AnyEvent, Start
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.machine import AgentRun
 from inspector.runner.messages import sound
 
+IDENTITY = 24
+"""Digits of a digest that a run without a journal is told by from others."""
 _decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer, parse_constant=Number)
 
 
@@ -91,7 +93,7 @@ def _document(path: str, data: bytes, step: int | None) -> Restored:
     run = AgentRun.from_value(value) if ours else AgentRun.from_rig(data.decode("utf-8-sig"))
     if step is not None and step != (at := _steps(run)):
         raise ResumeRefused(path, "step_not_resumable", f"the file holds the run after step {at} only")
-    identity = hashlib.sha256(data).hexdigest()[:24]
+    identity = view.digest(value)[:IDENTITY]  # also of a copy that is laid out otherwise
     if not run.data.id:
         run.data.id = identity
     return Restored(

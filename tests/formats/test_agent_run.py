@@ -18,7 +18,7 @@ from inspector.report.view import View, view
 from inspector.runner.claims import Claims
 from inspector.runner.data import RunData
 from inspector.runner.effects import Announce, Begin, Heard, Hold, Resolve, Turn
-from inspector.runner.errors import ProtocolViolation, RequestError, RunClosed, RunFailed
+from inspector.runner.errors import ProtocolViolation, RequestError, ResumeRefused, RunClosed, RunFailed
 from inspector.runner.view import View as Shown
 from inspector.runner.view import settled
 from tests.fuzz import check, fuzz
@@ -100,6 +100,10 @@ def test_it_goes_on_from_its_file_once(tmp_path: Path) -> None:
     claims = Claims(str(tmp_path))
     found = agent().resume(str(path)).claims(claims).approve("c2").run_sync(trace=str(tmp_path / "on.jsonl"))
     assert (found.status, found.output) == ("completed", "On its way.")
+    copy = tmp_path / "copy.json"
+    copy.write_text(json.dumps(json.loads(path.read_text()), indent=1, sort_keys=True))
+    with pytest.raises(ResumeRefused, match="already_resumed"):
+        agent().resume(str(copy)).claims(claims).approve("c2").run_sync()
     over = shown(tmp_path, found.run.to_json())
     assert (over.run.status, over.resume.reasons) == ("completed", ("terminal",))
     assert [(step.kind, step.status) for step in over.steps] == [

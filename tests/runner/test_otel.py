@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from inspector import Agent, Call, Hook, Retries, ScriptedModel, ToolContext, ToolError, open_store, tool
+from inspector import Agent, Call, Hook, Retries, ScriptedModel, ToolContext, ToolError, UsageError, open_store, tool
 from inspector.runner.otel import OpenTelemetry
 
 
@@ -56,6 +56,11 @@ async def test_one_trace_before_the_suspension_and_a_linked_one_after() -> None:
     told = " ".join(span.to_json() for span in (*before, *after))
     assert "hidden words" not in told
     assert "secret" not in told
+
+
+def test_what_is_no_provider_is_refused_where_it_is_given() -> None:
+    with pytest.raises(UsageError, match=r"^provider: cannot be .*expected an object of the class TracerProvider"):
+        OpenTelemetry(TracerProvider().get_tracer("t"))
 
 
 async def test_content_only_when_asked_for() -> None:
