@@ -3,7 +3,7 @@
 Arguments and results are values (see `model.values`): numbers stay as the model wrote them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Self
 
 import msgspec
@@ -192,12 +192,31 @@ class ModelTurn(msgspec.Struct, frozen=True, omit_defaults=True):
         return ((Text(self.text),) if self.text else ()) + tuple(self.calls)
 
 
+class Copies(tuple[Message, ...]):
+    """Messages, of which each is copied whenever it is looked at: a conversation is long, and is handed out every turn,
+    and hardly anybody looks at all of it."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Message]:
+        return map(own, super().__iter__())
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return Copies(found) if isinstance(index, slice) else own(found)
+
+    def __add__(self, other: Any) -> Any:
+        return (*self, *other)
+
+
 def own(value: Any) -> Any:
     """The same value with lists, dicts and parts of its own, so that what is done to them is not done to the one that
     was given; itself, where nothing can be done to it."""
     if isinstance(value, list | dict):
         return transform(value, lambda leaf: leaf)
     if isinstance(value, tuple):
+        if value and isinstance(value[0], Message):
+            return Copies(value)
         items = tuple(map(own, value))
         return value if all(mine is item for mine, item in zip(items, value, strict=True)) else items
     if not isinstance(value, Message | Part | ModelTurn):

@@ -21,7 +21,7 @@ from inspector.runner.data import Awaiting
 from inspector.runner.effects import Answer, AnyEvent, Start
 from inspector.runner.errors import ResumeRefused, RunnerError
 from inspector.runner.machine import AgentRun
-from inspector.runner.messages import sound
+from inspector.runner.messages import Message, Result, sound
 
 IDENTITY = 24
 """Digits of a digest that a run without a journal is told by from others."""
@@ -109,15 +109,19 @@ def _document(path: str, data: bytes, step: int | None) -> Restored:
 
 
 def _steps(run: AgentRun) -> int:
-    """How many steps a run without a journal has: model turns, and batches with the open one."""
-    calls = sum(1 for message in run.data.messages if message.role == "assistant")
-    batches = sum(1 for message in run.data.messages if message.role == "assistant" and message.calls)
-    phase = run.data.phase
-    held = getattr(phase, "turn", None)
-    if held is not None:
-        calls += 1
-        batches += any(part.__struct_config__.tag == "call" for part in held.parts)
-    return calls + batches
+    """How many steps a run without a journal has, as the inspector counts them: model turns, batches with the open
+    one, and what the user said after the prompt."""
+    held = getattr(run.data.phase, "turn", None)
+    said = (
+        [*run.data.messages, Message("assistant", held.parts)] if held is not None and held.parts else run.data.messages
+    )
+    steps = 0
+    for number, message in enumerate(said):
+        if message.role == "assistant":
+            steps += 2 if message.calls else 1
+        elif number and not (message.content and all(isinstance(part, Result) for part in message.content)):
+            steps += 1
+    return steps
 
 
 def read_trace(path: str, data: bytes, step: int | None) -> Restored:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from inspector import Agent, AgentRun, Call, ModelTurn, ScriptedModel, tool
+from inspector import Agent, AgentRun, Call, Control, Hook, ModelTurn, ScriptedModel, tool
 from inspector.errors import UnreadableError
 from inspector.formats import document, open_path
 from inspector.formats.readers.agent_run import KEYS
@@ -19,6 +19,7 @@ from inspector.runner.claims import Claims
 from inspector.runner.data import RunData
 from inspector.runner.effects import Announce, Begin, Heard, Hold, Resolve, Turn
 from inspector.runner.errors import ProtocolViolation, RequestError, ResumeRefused, RunClosed, RunFailed
+from inspector.runner.restore import load
 from inspector.runner.view import View as Shown
 from inspector.runner.view import settled
 from tests.fuzz import check, fuzz
@@ -112,6 +113,20 @@ def test_it_goes_on_from_its_file_once(tmp_path: Path) -> None:
     ]
 
 
+def test_what_the_user_said_meanwhile_is_a_step_for_a_resume_too(tmp_path: Path) -> None:
+    control = Control()
+
+    class Says(Hook):
+        def on_tool_result(self, event: Any) -> None:
+            control.steer("be brief")
+
+    asks = Agent("refunds", ScriptedModel(ASKS[:1], ASKS[1:], "end"), tools=[look, refund], hooks=[Says()])
+    run = asks.prompt("go").control(control).run_sync().run
+    found = shown(tmp_path, run.to_json())
+    assert [step.kind for step in found.steps] == ["model", "tools", "input", "model", "tools"]
+    assert load(str(tmp_path / "run.json"), 5).link.step == 5
+
+
 def test_a_call_that_was_skipped_has_its_answer_before_the_turn_is_taken_over(tmp_path: Path) -> None:
     run = AgentRun.start("go", id="r1")
     for event in BEGINNINGS["skipped"]:
@@ -149,6 +164,7 @@ def test_every_state_is_what_the_runner_shows(beginning: str, tmp_path: Path, ev
     assert list(map(the_same, found.state.pending or ())) == list(map(the_same, told.pending or ()))
     assert found.state.values == told.values
     assert found.run.status != "unknown"
+    assert found.run.steps == load(str(tmp_path / "run.json")).step
     assert (found.run.status == "completed") == (run.data.phase.__struct_config__.tag == "finished")
     assert (found.run.status == "suspended") <= (not settled(run.slots) or bool(told.pending))
     assert not [problem for problem in found.problems if problem.severity == "error"]

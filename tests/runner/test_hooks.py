@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import operator
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from inspector import Agent, Call, Hook, Message, ModelTurn, ScriptedModel, ToolContext, tool
 from inspector.runner.hookchain import merged
 from inspector.runner.hooks import EVENTS, Patch, checked, listed
-from inspector.runner.messages import Reasoning, Result
+from inspector.runner.messages import Reasoning, Result, own
 from inspector.runner.restore import load
 
 
@@ -624,3 +625,40 @@ async def test_a_choice_that_is_none_is_refused_and_spends_nothing() -> None:
     assert (result.status, result.reason, result.run.data.turn) == ("failed", "request", 0)
     assert result.error is not None
     assert "'add' is none of auto, none, required" in result.error.message
+
+
+WAYS: dict[str, Any] = {
+    "iteration": lambda handed: [*handed],
+    "one": lambda handed: [handed[-1]],
+    "some": lambda handed: [*handed[1:]],
+    "backwards": lambda handed: list(reversed(handed)),
+    "more": lambda handed: list(operator.add(handed, ())),
+    "a tuple": lambda handed: tuple(handed),
+    "unpacked": lambda handed: (lambda *each: each)(*handed),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_messages_that_are_handed_out_are_copied_when_they_are_looked_at(way: str) -> None:
+    messages = tuple(Message("assistant", (Call("look", {"n": [number]}),)) for number in range(3))
+    handed = own(messages)
+    assert all(mine is kept for mine, kept in zip(tuple.__iter__(handed), messages, strict=True))
+    assert (len(handed), handed == messages, messages[1] in handed) == (3, True, True)
+    for message in WAYS[way](handed):
+        message.calls[0].arguments["n"].clear()
+    assert [message.calls[0].arguments for message in messages] == [{"n": [0]}, {"n": [1]}, {"n": [2]}]
+
+
+async def test_messages_that_a_hook_keeps_are_saved_and_handed_on() -> None:
+    class Keeps(Hook):
+        def on_completion_call(self, event: Any) -> Any:
+            event.scratch["said"] = event.messages
+            return event.patch(history=event.messages[:0])
+
+    result = await agent_of(ADDS, "3", hooks=[Keeps()]).prompt("go").run()
+    assert result.status == "completed"
+    assert [item["role"] for item in json.loads(result.run.to_json())["scratch"]["said"]] == [
+        "user",
+        "assistant",
+        "user",
+    ]
