@@ -162,6 +162,7 @@ class Desk:
             go_on(desk, live)
             return
         if run.code is not None:
+            run.verdict = run.compared = None  # the last one is of a run that was driven
             run.code.judge(None)
         run.update_verdict()
         if live.ended.status == "suspended" and self.app.screen is run:

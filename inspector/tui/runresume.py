@@ -123,13 +123,13 @@ class RunResume(RunActions):
         return frozenset({"edit-value", "detach"} if shows else {"resume", "edit-value"})
 
     def decided_at(self, step: int) -> Deciding:
-        """What was edited at a step, and decided with it; nothing yet where that was at another."""
+        """What was edited at a step, and decided in its plan; nothing yet where that was at another."""
         from inspector.tui.deciding import Deciding
 
         return self._kept[1] if self._kept is not None and self._kept[0] == step else Deciding()
 
     def keep(self, step: int, deciding: Deciding) -> None:
-        """Remember what was edited at a step, also when its plan is left."""
+        """Remember what is edited and decided at a step, also when its plan is left, until the run begins."""
         self._kept = step, deciding
 
     def resume(self, step: int | None, rerun: str | None = None) -> None:
@@ -161,7 +161,11 @@ class RunResume(RunActions):
             fatal=self.code.fatal,
         )
         at = self.session.last if step is None else step
-        self.app.push_screen(ResumePage(self, resumption, self.decided_at(at) if rerun is None else None))
+        deciding = self.decided_at(at)
+        deciding.planned = None
+        if rerun is None:
+            self.keep(at, deciding)
+        self.app.push_screen(ResumePage(self, resumption, deciding if rerun is None else None))
 
     def part(self, step: int | None) -> Part | None:
         if step is None or self.desk is None:
@@ -200,6 +204,7 @@ class RunResume(RunActions):
         if live is None or live.resumption is not event.resumption:
             return
         live.take(event.told)
+        self._kept = self._kept if live.run is None else None
         self.update_live()
         if live.run is not None and page is not None and self.desk is not None:
             page.leave()

@@ -92,6 +92,48 @@ async def test_deny_one_call_approve_one_and_on_to_the_end(tmp_path: Path) -> No
         assert run_screen(app).session.facts.run.id != live.run, "back to the run that it was resumed from"  # type: ignore[union-attr]
 
 
+async def test_what_was_decided_stays_when_the_plan_is_left_until_the_run_begins(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        first = run_screen(app)
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        on(page, "c1")
+        await press(pilot, "x", *"too much", "enter")
+        await planned(app, pilot)
+        await press(pilot, "q", "r")
+        page = await planned(app, pilot)
+        assert "1 decision owed: c2" in texts(app)[1]
+        assert "denied: too much" in "\n".join(row_texts(page.rows))
+        on(page, "c2")
+        await press(pilot, "a")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        await press(pilot, "q", "r")
+        assert run_screen(app) is first
+        await planned(app, pilot)
+        assert "2 decisions owed" in texts(app)[1], "another resume is decided about anew"
+
+
+async def test_a_run_that_has_ended_here_is_not_said_to_be_driven(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+
+    def owned(app: Inspector) -> bool:
+        verdict = run_screen(app).verdict
+        return bool(verdict and verdict.plan and any(item.code == "owned" for item in verdict.plan.refusals))
+
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: app.desk and app.desk.parent and app.desk.run and owned(app))
+        gate(tmp_path)
+        await ended(app, pilot, "completed")
+        assert not owned(app)
+
+
 async def test_arguments_are_edited_and_what_does_not_fit_the_tool_is_refused(tmp_path: Path) -> None:
     path, target = two(tmp_path)
     async with opened(path, target) as (app, pilot):
