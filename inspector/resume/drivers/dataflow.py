@@ -234,7 +234,9 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRu
     later = Counter(saved.later())
     for name, count in later.items():
         if name not in harmless:
-            detail = f"{count} firings behind the step had their effects, which are not undone; they run again"
+            detail = (
+                f"{count} firing{'' if count == 1 else 's'} behind the step: effects are not undone, and come again"
+            )
             yield warn("side_effects", name, detail)
     for happened in saved.begun:
         if happened.name not in harmless:

@@ -107,7 +107,7 @@ def _successors(run: WfpyRun, run_id: str) -> Iterator[str]:
 def _behind(job: Job) -> Iterator[Warned]:
     later = again(job)
     for name, count in later.items():
-        detail = f"{count} firings behind the step had their effects, which are not undone; they run again"
+        detail = f"{count} firing{'' if count == 1 else 's'} behind the step: effects are not undone, and come again"
         yield warn("side_effects", name, detail)
     if later:
         total = sum(later.values())
