@@ -341,6 +341,21 @@ def test_other_signals_are_passed_over(path: Path) -> None:
         open_path(str(path))
 
 
+def test_a_span_that_was_exported_twice_is_one_step(path: Path) -> None:
+    """Also in another spelling; a span of the same id that says something else is another one."""
+    counts = [{"key": "gen_ai.usage.input_tokens", "value": {"intValue": "10"}}]
+    chat = genai(2, "chat")
+    other, chat["attributes"] = genai(2, "chat"), chat["attributes"] + counts
+    spelled = chat | {"spanId": base64.b64encode(bytes.fromhex(chat["spanId"])).decode()}
+    run = opened(path, lines(span(0, "agent"), chat, spelled, span(3, "leaf", parent=0), chat, other))
+    assert names(run) == ["agent 0", "chat 2", "chat 2", "leaf 3"]
+    assert run.run().usage == Usage(input_tokens=10, output_tokens=0)
+    told = [(problem.where.split(" ")[0].rpartition(":")[2], problem.message) for problem in run.problems()]
+    assert ("3", "2 spans stand in the file once more, as an exporter that tries again leaves them: left out") in told
+    assert any("1 spans have an id that another" in message for _, message in told)
+    assert hits(run, "chat 2") == [2, 3]
+
+
 def test_rings_are_taken_apart(path: Path) -> None:
     spans = [span(0, "root"), span(1, parent=1), span(2, parent=3), span(3, parent=2), span(4, parent=3)]
     run = opened(path, lines(*spans))

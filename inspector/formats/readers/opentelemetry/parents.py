@@ -3,17 +3,21 @@ in the file."""
 
 from collections.abc import Sequence
 
+from inspector.formats.linefile import BROKEN
 from inspector.formats.readers.opentelemetry.units import SpanFile
 from inspector.model.run import Problem
 
 WALKED = 200_000
 """Spans of a trace up to which all parents are looked at once; above, one by one when they are shown."""
+ALIKE = 8
+"""Spans of one id and the same times with which another is compared."""
 
 
 class Parents:
-    """The parents of the spans at `rows`, a trace of `file`; `problems` says what is wrong with them."""
+    """The parents of the spans at `rows`, a trace of `file`; `problems` says what is wrong with them. `again`
+    are rows that were left out."""
 
-    def __init__(self, file: SpanFile, rows: Sequence[int]) -> None:
+    def __init__(self, file: SpanFile, rows: Sequence[int], again: Sequence[int] = ()) -> None:
         self._file = file
         self.problems: list[Problem] = []
         self._above: dict[int, int] | None = None
@@ -21,6 +25,11 @@ class Parents:
             self._above = self._all(rows)
             for ring in _rings(self._above):
                 self._part(ring)
+        if again:
+            spans = "a span stands" if len(again) == 1 else f"{len(again)} spans stand"
+            self._note(
+                again[0], f"{spans} in the file once more, as an exporter that tries again leaves them: left out"
+            )
 
     def above(self, row: int) -> int | None:
         """The row of a span's parent, None where it has none or none is known."""
@@ -61,6 +70,31 @@ class Parents:
     def _note(self, row: int, message: str) -> None:
         where = str(self._file.line_of(row))
         self.problems.append(Problem(severity="warning", where=where, message=message))
+
+
+def once(file: SpanFile, rows: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The rows without those of spans that stand in the file before, and those: the same span in all it says.
+    Another span of the same id is none of them. Very large traces are not looked at."""
+    if len(rows) > WALKED or len({file.ids[row] for row in rows}) == len(rows):
+        return list(rows), []
+    kept, again = [], []
+    known: dict[tuple[int, int, int, int], list[int]] = {}
+    for row in rows:
+        key = (file.ids[row], file.parents[row], file.begins[row], file.ends[row])
+        before = known.setdefault(key, [])
+        if any(_same(file, other, row) for other in before[:ALIKE]):
+            again.append(row)
+        else:
+            before.append(row)
+            kept.append(row)
+    return kept, again
+
+
+def _same(file: SpanFile, one: int, other: int) -> bool:
+    try:
+        return file.span(one) == file.span(other)
+    except BROKEN:
+        return False
 
 
 def _rings(above: dict[int, int]) -> list[list[int]]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from inspector.formats.linefile import BROKEN, visible
 from inspector.formats.readers.opentelemetry import genai, talk
-from inspector.formats.readers.opentelemetry.parents import Parents
+from inspector.formats.readers.opentelemetry.parents import Parents, once
 from inspector.formats.readers.opentelemetry.span import Span
 from inspector.formats.readers.opentelemetry.units import UNKNOWN, SpanFile
 from inspector.formats.search import NOWHERE, Search, needles
@@ -25,7 +25,8 @@ class Sorted:
     def __init__(self, file: SpanFile, number: int) -> None:
         self.file = file
         self.known = len(file)
-        rows = [row for row, trace in enumerate(file.trace) if trace == number]
+        every = [row for row, trace in enumerate(file.trace) if trace == number]
+        rows, self.again = once(file, every)
         begins, ends = file.begins, file.ends
         if any(begins[row] == UNKNOWN for row in rows):
             begins = _filled(rows, begins, ends)
@@ -44,7 +45,7 @@ class Sorted:
 
     @cached_property
     def parents(self) -> Parents:
-        return Parents(self.file, self.rows)
+        return Parents(self.file, self.rows, self.again)
 
     @cached_property
     def roots(self) -> list[int]:
