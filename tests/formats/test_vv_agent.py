@@ -9,6 +9,7 @@ import pytest
 
 from inspector.errors import UsageError
 from inspector.formats import jsontext, open_path
+from inspector.formats.readers.vv_agent.checkpoint import COMMON
 from inspector.formats.readers.vv_agent.store import Store
 from inspector.formats.sqlitefile import Database
 from inspector.model.run import Message, Pending, State
@@ -488,6 +489,20 @@ def test_damage_in_one_column_leaves_the_others(tmp_path: Path) -> None:
             assert any(f"checkpoints[{listed.id}].{column}" in words for words in complaints(run)), (
                 f"{column} = {text!r}"
             )
+
+
+@pytest.mark.parametrize("column", COMMON)
+def test_a_column_that_is_missing_is_named(tmp_path: Path, column: str) -> None:
+    path = made.store(tmp_path / "c.db", [made.killed()])
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP INDEX checkpoints_status_idx")
+        connection.execute(f"ALTER TABLE checkpoints DROP COLUMN {column}")
+    connection.close()
+    run = opened(path).open()
+    assert any(f".{column}: the table has no such column" in words for words in complaints(run))
+    calls = [one for one in pending(run).values() if one.kind == "tool"]
+    if column == "tool_journal":
+        assert {one.status for one in calls} == {"ambiguous"}, "whether it was begun is not known"
 
 
 @pytest.mark.parametrize("value", [None, 7, "x", b"\xff", 2**62, 1.5, "\u202e\x1b[2J"])

@@ -35,6 +35,11 @@ from inspector.model.run import Message, Pending, RawRecord, Run, SourceInfo, St
 from inspector.model.values import Value, to_json
 
 TABLE = "checkpoints"
+COMMON = (
+    *("status", "cycle_index", "claim_token", "lease_expires_at_ms", "run_definition", "messages", "cycles"),
+    *("model_calls", "model_call_journal", "tool_journal", "event_outbox", "terminal_result"),
+)
+"""Columns that every generation has, without which something here is not known."""
 
 
 class Record(msgspec.Struct, kw_only=True):
@@ -65,6 +70,7 @@ class Record(msgspec.Struct, kw_only=True):
 def load(database: Database, rowid: int, key: str, path: str, now: float) -> tuple[MemoryRun, Claim]:
     """The run of a checkpoint row, listed as `key`, as it is at `now`; and its claim."""
     row = Row(database, TABLE, rowid, key)
+    row.expect(COMMON)
     record = _record(database, row, key, now)
     found = version(row.text("schema_version"))
     if not is_known(found):

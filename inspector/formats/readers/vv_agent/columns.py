@@ -54,6 +54,12 @@ class Row:
                 problem = Problem(severity="warning", where=self.place, message="more problems are not listed")
             self.problems.append(problem)
 
+    def expect(self, columns: Iterable[str]) -> None:
+        """A problem for each of these columns that the table does not have; what it would say is not known."""
+        for column in columns:
+            if column not in self._columns:
+                self._spoilt(column, "the table has no such column: what it would say is not known")
+
     def cell(self, column: str) -> Any:
         """What stands in a column; None where the table has no such column, or the cell is not readable."""
         return self._read(column, quoted(column))

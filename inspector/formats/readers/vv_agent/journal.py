@@ -100,7 +100,9 @@ class Batch:
                     status="ambiguous" if torn else "ready",
                     call_id=asked.call_id,
                     arguments=asked.arguments,
-                    note="the journal is damaged: whether it was begun is not known" if torn else "not planned yet",
+                    note="the journal is damaged or gone: whether it was begun is not known"
+                    if torn
+                    else "not planned yet",
                 )
                 continue
             left.remove(entry)
