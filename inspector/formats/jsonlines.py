@@ -54,7 +54,7 @@ class LineRun(LineFile):
         seq = max(start, 1)
         while seq < stop and seq <= len(self.starts):
             try:
-                step = self.read_step(seq, self.line(seq), self.starts[seq - 1])
+                step = self.read_step(seq, self.shown(seq), self.starts[seq - 1])
             except BROKEN as error:
                 self.drop(seq, error)
                 continue
@@ -64,9 +64,15 @@ class LineRun(LineFile):
 
     def line(self, seq: int) -> bytes:
         """The text of a step's line."""
-        begin = self.starts[seq - 1]
-        end = self.starts[seq] if seq < len(self.starts) else self._known
-        return line_at(self.file, begin, end - begin)
+        return line_at(self.file, self.starts[seq - 1], self.room(seq))
+
+    def room(self, seq: int) -> int:
+        """Bytes up to the next step, or to the end: at least those of a step's line."""
+        return (self.starts[seq] if seq < len(self.starts) else self._known) - self.starts[seq - 1]
+
+    def shown(self, seq: int) -> bytes:
+        """What `read_step` is given: a step's line."""
+        return self.line(seq)
 
     def raw(self, step: int) -> RawRecord | None:
         if not 1 <= step <= len(self.starts):

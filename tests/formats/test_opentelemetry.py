@@ -388,7 +388,7 @@ def test_parents_never_make_a_ring(tmp_path_factory: pytest.TempPathFactory, lin
         ("soon", BEGIN, "start is no time: 'soon'"),
         (10**21, 10**21, "past the year 9999"),
         (BEGIN, "later", "end is no time"),
-        (1.5, BEGIN, "start is no time"),
+        (1.5, BEGIN, "start is no time: '1.5'"),
         (None, None, "start is not set"),
         (-5, BEGIN, "start is no time"),
     ],

@@ -6,6 +6,7 @@ import pytest
 
 from inspector.errors import UnreadableError
 from inspector.formats import jsonlines, linefile, open_path
+from inspector.formats.readers import records
 from inspector.formats.readers.records import RecordsRun
 from tests.fuzz import fuzz
 
@@ -106,3 +107,24 @@ def test_find_and_raw(path: Path) -> None:
 def test_damaged_copies(tmp_path: Path) -> None:
     some, _ = fuzz(DATA, tmp_path, count=20, format="records")
     assert some > 10
+
+
+def test_a_record_that_is_too_long_is_not_decoded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "DECODED", 1000)
+    long = {"list": ["\u001b[2J", *range(1000)]}
+    run = opened(path, DATA + json.dumps(long).encode() + b"\n" + DATA)
+    decoded: list[int] = []
+    monkeypatch.setattr(run, "value", lambda line, offset: decoded.append(len(line)) or {})
+    steps = run.steps(1, 20)
+    assert [step.name for step in steps] == ["record"] * 13
+    assert (steps[6].summary or "").startswith('{"list": ["\\u001b[2J", 0, 1, 2')
+    state = run.state(7)
+    assert state is not None
+    assert state.values == {"value": {"$type": "cut", "bytes": len(json.dumps(long)) + 1}}
+    assert len(decoded) == 12
+    assert max(decoded) < 100
+    told = [(problem.where.split(" ")[0], problem.message) for problem in run.problems()]
+    assert [where for where, message in told if "only its text is shown" in message] == ["log.jsonl:7"]
+    raw = run.raw(7)
+    assert raw is not None
+    assert raw.text.endswith("999]}\n")

@@ -6,18 +6,20 @@ from itertools import accumulate
 import msgspec
 
 from inspector.errors import UnreadableError
-from inspector.formats.jsonlines import LineRun
+from inspector.formats.jsonlines import LineRun, visible
 from inspector.formats.jsontext import Damaged
-from inspector.formats.linefile import BROKEN
+from inspector.formats.linefile import BROKEN, LONG
 from inspector.formats.memory import OneRun
 from inspector.formats.reader import Probe, Reader
-from inspector.model.run import Definition, Resume, Run, SourceInfo, State, Step
+from inspector.model.run import Definition, Problem, Resume, Run, SourceInfo, State, Step
 from inspector.model.source import RunSet
 from inspector.model.text import one_line, shorten
-from inspector.model.values import Value, preview
+from inspector.model.values import Value, preview, tag
 
 NAME = "unknown"
 SUMMARY = 160
+DECODED = LONG
+"""Bytes of a record up to which it is decoded; of a longer one, its beginning is shown."""
 NAMES = ("type", "event", "kind", "record", "name", "op", "operation", "action", "role", "level")
 TIMES = ("timestamp", "time", "ts", "at", "started", "started_at", "created_at", "date", "@timestamp")
 """Keys whose value, when it is a text, says what a record is and when it was written."""
@@ -56,7 +58,13 @@ class RecordsRun(LineRun):
             return False
         return True
 
+    def shown(self, seq: int) -> bytes:
+        return self.line(seq) if self.room(seq) <= DECODED else self.file.read(self.starts[seq - 1], 4 * SUMMARY)
+
     def read_step(self, seq: int, line: bytes, offset: int) -> Step:
+        if self.room(seq) > DECODED:
+            self._too_long(seq)
+            return Step(seq=seq, kind="event", name="record", status="unknown", summary=shorten(visible(line), SUMMARY))
         value = self.value(line, offset)
         record = value if isinstance(value, dict) else {}
         rest = {key: item for key, item in record.items() if key not in TIMES} if record else value
@@ -73,11 +81,19 @@ class RecordsRun(LineRun):
         """The record of a step, as values: all that is known of the state."""
         if not 1 <= step <= len(self.starts):
             return State(step=0) if step == 0 else None
+        if self.room(step) > DECODED:
+            self._too_long(step)
+            return State(step=step, values={"value": tag("cut", bytes=self.room(step))})
         try:
             value = self.value(self.line(step), self.starts[step - 1])
         except BROKEN:
             return None
         return State(step=step, values=value if isinstance(value, dict) else {"value": value})
+
+    def _too_long(self, seq: int) -> None:
+        message = f"a record of {self.room(seq):,} bytes: more than {DECODED:,} are not decoded, only its text is shown"
+        where = str(self._scan.place(self.starts[seq - 1]))
+        self.met(Problem(severity="warning", where=where, message=message))
 
     def run(self) -> Run:
         return Run(name=self.file.label, kind="trace", status="unknown", steps=len(self.starts))

@@ -154,7 +154,7 @@ def moment(value: Value, which: str, oddities: list[str]) -> tuple[int | None, s
             oddities.append("its start is not set")
         return None, None
     if text is None or not text.isascii() or not text.isdecimal() or len(text) > 40:
-        oddities.append(f"its {which} is no time: {str(value)[:40]!r}")
+        oddities.append(f"its {which} is no time: {(str(value) if text is None else text)[:40]!r}")
         return None, None
     since = int(text)
     if since >= LAST:
