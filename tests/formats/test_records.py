@@ -127,4 +127,4 @@ def test_a_record_that_is_too_long_is_not_decoded(path: Path, monkeypatch: pytes
     assert [where for where, message in told if "only its text is shown" in message] == ["log.jsonl:7"]
     raw = run.raw(7)
     assert raw is not None
-    assert raw.text.endswith("999]}\n")
+    assert raw.text.endswith("999]}")
