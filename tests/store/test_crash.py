@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
-EVERY = 1 if os.environ.get("RUNINSPECT_FUZZ") else 9
+EVERY = 1 if os.environ.get("RUNINSPECT_FUZZ") else 15
 
 
 def test_killed_at_every_write(tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import groupby
 from typing import TypeVar
 
 import pytest
+from textual import events
 from textual.message import Message
 from textual.pilot import Pilot
 
@@ -83,9 +85,20 @@ async def shown(
         yield app, pilot, messages
 
 
+class Pasted(str):
+    """A text that is put where one types at once, as a terminal does: no key each, which takes its time."""
+
+
 async def press(pilot: Pilot[object], *keys: str) -> None:
     """Press keys and wait for what they lead to."""
-    await pilot.press(*keys)
+    for pasted, group in groupby(keys, lambda key: isinstance(key, Pasted)):
+        if pasted:
+            await settle(pilot)
+            for text in group:
+                pilot.app.post_message(events.Paste(text))
+            await settle(pilot)
+        else:
+            await pilot.press(*group)
     await settle(pilot)
 
 

@@ -12,7 +12,7 @@ from inspector.tui.app import Inspector
 from inspector.tui.diffscreen import DiffPage
 from inspector.tui.means import Means
 from tests.tui import fakes
-from tests.tui.screens import NARROW, press, row_texts, settle, shown, texts, until
+from tests.tui.screens import NARROW, Pasted, press, row_texts, settle, shown, texts, until
 
 RUN = "examples/refund-suspended.jsonl"
 AGENT = "examples/refund_agent.py:agent"
@@ -74,23 +74,23 @@ async def test_a_marked_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_another_run_and_what_is_wrong_with_its_path() -> None:
     async with opened(RUN) as (app, pilot):
-        await press(pilot, "d", "o", *"examples/refund-failed.jsonl@2", "enter")
+        await press(pilot, "d", "o", Pasted("examples/refund-failed.jsonl@2"), "enter")
         await until(pilot, lambda: page(app).compared and page(app).what == "other")
         assert "refund-failed step 2" in texts(app)[0]
-        await press(pilot, "o", *("backspace",) * 40, *"nowhere.json", "enter")
+        await press(pilot, "o", "ctrl+u", Pasted("nowhere.json"), "enter")
         await until(pilot, lambda: "nowhere.json" in texts(app)[-1])
 
 
 async def test_code_is_imported_after_a_yes_and_not_before(tmp_path: Path) -> None:
     target = changed(tmp_path)
     async with opened(RUN) as (app, pilot):
-        await press(pilot, "d", "c", *target, "enter")
+        await press(pilot, "d", "c", Pasted(target), "enter")
         assert "Import" in texts(app)[0]
         await press(pilot, "down", "enter")
         assert app.desk is not None
         assert app.desk.run is not None
         assert app.desk.run.code is None, "no is no"
-        await press(pilot, "c", *target, "enter", "enter")
+        await press(pilot, "c", Pasted(target), "enter", "enter")
         await until(pilot, lambda: page(app).compared and page(app).compared.what == "code")  # type: ignore[union-attr]
         rows = row_texts(page(app).rows)
         assert any(row.startswith(" x arguments_invalid  refund") for row in rows)

@@ -14,7 +14,7 @@ from inspector.tui.asking import Choice, TextPage
 from inspector.tui.resumescreen import ResumePage
 from inspector.tui.viewer import Viewer
 from tests.tui.resuming import ended, gate, opened, planned, two
-from tests.tui.screens import press, row_texts, run_screen, settle, texts, until
+from tests.tui.screens import Pasted, press, row_texts, run_screen, settle, texts, until
 
 REVIEW = "examples/review-failed.jsonl"
 NET = "examples/review_pipeline.py:net"
@@ -54,7 +54,7 @@ async def go(app: Inspector, pilot: Pilot[object], step: int) -> None:
 
 
 async def retype(pilot: Pilot[object], text: str) -> None:
-    await press(pilot, "ctrl+u", *text, "enter")
+    await press(pilot, "ctrl+u", Pasted(text), "enter")
 
 
 async def test_a_token_and_a_context_value_are_edited_for_a_fork(tmp_path: Path) -> None:

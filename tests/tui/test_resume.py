@@ -27,7 +27,7 @@ from inspector.tui.outputpage import OutputPage
 from inspector.tui.resumescreen import ResumePage
 from inspector.tui.viewer import Viewer
 from tests.tui.resuming import blocked, ended, gate, lines_of, opened, plan_page, planned, two
-from tests.tui.screens import press, row_texts, run_screen, settle, texts, until
+from tests.tui.screens import Pasted, press, row_texts, run_screen, settle, texts, until
 
 SUSPENDED = "examples/refund-suspended.jsonl"
 AGENT = "examples/refund_agent.py:agent"
@@ -142,14 +142,14 @@ async def test_arguments_are_edited_and_what_does_not_fit_the_tool_is_refused(tm
         await press(pilot, "down", "e")
         assert isinstance(app.screen, TextPage)
         assert '"amount":5' in texts(app)[-1].replace(" ", "")
-        await press(pilot, "ctrl+u", *'{"order": "A-1", "amount": ', "enter")
+        await press(pilot, "ctrl+u", Pasted('{"order": "A-1", "amount": '), "enter")
         assert isinstance(app.screen, TextPage), "what is no JSON is not taken"
         assert any("no JSON" in row for row in texts(app))
         await press(pilot, *'"x"}', "enter")
         await planned(app, pilot)
         assert "refused: arguments_invalid" in texts(app)[1]
         on(page, "c1")
-        await press(pilot, "e", "ctrl+u", *'{"order": "A-1", "amount": 1}', "enter")
+        await press(pilot, "e", "ctrl+u", Pasted('{"order": "A-1", "amount": 1}'), "enter")
         await planned(app, pilot)
         assert "refused" not in texts(app)[1]
         assert page.deciding.decisions.arguments == {"c1": {"order": "A-1", "amount": 1}}
@@ -215,7 +215,7 @@ async def test_a_second_ctrl_c_says_what_would_be_lost_and_gives_up(tmp_path: Pa
         on(page, page.deciding.owed()[0].call_id)
         await press(pilot, "enter")
         assert isinstance(app.screen, Choice)
-        await press(pilot, *["down"] * 2, "enter", *'"it was shipped"', "enter")
+        await press(pilot, *["down"] * 2, "enter", Pasted('"it was shipped"'), "enter")
         await planned(app, pilot)
         await press(pilot, "r")
         await ended(app, pilot, "completed")
