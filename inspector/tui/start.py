@@ -93,7 +93,7 @@ def run_app(
     # What is imported stays: looking through it for garbage would take a tenth of the time to the first paint.
     gc.disable()
     # What a key leads to comes in two paints, and the second waits for the next tick of Textual's clock.
-    os.environ.setdefault("TEXTUAL_FPS", "120")
+    os.environ.setdefault("TEXTUAL_FPS", "240")
     opening = Opening(path, run=run, step=step, format=format)
     try:
         from inspector.tui.app import Inspector
