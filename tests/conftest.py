@@ -37,9 +37,10 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # How long an example takes says nothing on a machine that others use too.
-settings.register_profile("here", deadline=None)
+EXAMPLES = 50 * max(int(os.environ.get("RUNINSPECT_FUZZ", "1")), 1)
+settings.register_profile("here", deadline=None, max_examples=EXAMPLES)
 settings.load_profile("here")
 # In CI the same examples each time: a new find belongs to the person who made the change, not to a later one.
-settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=EXAMPLES)
 if os.environ.get("CI"):
     settings.load_profile("ci")

@@ -85,7 +85,7 @@ def fuzz(
     sample: Path | bytes,
     folder: Path,
     *,
-    count: int = 40,
+    count: int = 25,
     seed: int = 0,
     seconds: float = 10.0,
     format: str | None = None,
