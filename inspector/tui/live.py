@@ -35,6 +35,8 @@ class Live:
         """Where it goes on, once it left this process."""
         self.detaching = False
         """Whether another process is to go on from where it stops."""
+        self.leftovers: list[str] = []
+        """Tokens that nobody took: how many, in which queue."""
         self.held: str | None = None
         """What it is held before, and why."""
         self._at = ""
@@ -66,6 +68,8 @@ class Live:
             self.held = f"{event['before']} ({event['why']})"
         elif kind == "going":
             self.held = None
+        elif kind == "leftover":
+            self.leftovers.append(f"{event['count']} in {event['queue']} ({event['kind']})")
         elif kind == "step":
             self.steps, self._said, self._at = self.steps + 1, "", ""
         elif kind == "operation":
@@ -109,6 +113,8 @@ class Live:
         if ended.status == "failed":
             counts += "  r goes on from there"
         spans = [Span(f" {word}  ", OVER.get(ended.status, "failed")), Span(counts, "dim")]
+        if self.leftovers:
+            spans.append(Span(f"  tokens left: {'; '.join(self.leftovers)}", "waiting"))
         if ended.output is not None:
             spans.append(Span(f"  {preview(ended.output, 300)}"))
         return Line(tuple(spans))

@@ -49,8 +49,8 @@ async def until(pilot: Pilot[object], so: Callable[[], object]) -> None:
 
 
 def _complete(screen: RunScreen | None) -> bool:
-    """Whether everything that is in sight is there."""
-    if screen is None:
+    """Whether everything that is in sight is there; what another page covers asks for nothing until it is seen."""
+    if screen is None or not screen.is_current:
         return True
     snapshot = screen.session.state()
     return (

@@ -244,6 +244,9 @@ def live(state: str) -> Live:
             found.stop()
         case "completed":
             found.take(Finished(Ended(run="r2", status="completed", output="On its way.", replayed=4, ran=3)))
+        case "tokens are left":
+            found.take(Happened({"event": "leftover", "queue": "cars.car->two.in", "count": 1, "kind": "starved"}))
+            found.take(Finished(Ended(run="r2", status="completed", replayed=4, ran=3)))
         case "failed":
             found.take(Finished(Ended(run="r2", status="failed", replayed=4, ran=1)))
         case "given up":
@@ -251,7 +254,9 @@ def live(state: str) -> Live:
     return found
 
 
-@pytest.mark.parametrize("state", ["runs", "streams", "held", "stopping", "completed", "failed", "given up"])
+@pytest.mark.parametrize(
+    "state", ["runs", "streams", "held", "stopping", "completed", "tokens are left", "failed", "given up"]
+)
 @SIZES
 def test_live(state: str, snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_for(monkeypatch, fakes.one())

@@ -14,7 +14,7 @@ import platformdirs
 from inspector.errors import JournalError, RefusedError, UsageError
 from inspector.formats import jsontext
 from inspector.formats.jsontext import parse
-from inspector.formats.readers.wfpy.names import RECORD
+from inspector.formats.readers.wfpy.names import RECORD, TRACE
 from inspector.formats.readers.wfpy.typed import typed
 from inspector.model.text import clean
 from inspector.model.values import Value, preview, to_json
@@ -35,9 +35,6 @@ from inspector.runner.threads import in_thread
 
 DECISIONS = ".decisions.jsonl"
 """What the file beside a run's folder is called that says who decided what, behind the folder's name."""
-
-SETTLES = 2.0
-"""Seconds that a worker of a run that is over may take to come back from its last firing."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -140,8 +137,7 @@ class Watch:
 
     def __init__(self, library: Any, control: Control, emit: Emit, begun: dict[str, Any] | None = None) -> None:
         self._library, self._control, self._emit, self._begun = library, control, emit, begun
-        self._lock = threading.Condition()
-        self._stepping = 0
+        self._lock = threading.Lock()
         self.replayed = self.ran = 0
 
     def around(self, original: Callable[..., bool]) -> Callable[..., bool]:
@@ -154,24 +150,12 @@ class Watch:
             if self._control.stopping:
                 # What wfpy itself takes for being stopped: it writes a checkpoint, and no actor is to blame.
                 raise KeyboardInterrupt
-            with self._lock:
-                self._stepping += 1
-            try:
-                fired = original(actor, plan, *rest, **named)
-                if fired and actor.sub_plan is None and not actor.kind.startswith("control-"):
-                    self._fired(actor, plan)
-            finally:
-                with self._lock:
-                    self._stepping -= 1
-                    self._lock.notify_all()
+            fired = original(actor, plan, *rest, **named)
+            if fired and actor.sub_plan is None and not actor.kind.startswith("control-"):
+                self._fired(actor, plan)
             return fired
 
         return step
-
-    def settle(self) -> None:
-        """Wait for the last firings to be told: wfpy's run may be over before its workers have come back from them."""
-        with self._lock:
-            self._lock.wait_for(lambda: not self._stepping, SETTLES)
 
     def _hold(self, actor: Any, plan: Any) -> None:
         """Wait where somebody steers the run, and wants it held before this actor fires."""
@@ -212,15 +196,20 @@ def _run(job: Job, prepared: Prepared, place: Place, source: tuple[str, int | No
             found = library.runner.run(
                 job.app.value, resume_from=source[0], at_step=source[1], out_dir=place.base, run_id=place.run_id
             )
-            watch.settle()
         return Done(outputs=found)
     except BaseException as error:  # an actor may raise anything, sys.exit too
         return Done(error=error)
 
 
 def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done, emit: Emit) -> Ended:
-    if stopped := _record(place).get("replayStopped"):
+    if stopped := _artifact(place, RECORD).get("replayStopped"):
         emit({"event": "replay_stopped", "why": clean(str(stopped))})
+    if done.error is None:
+        # With several workers wfpy may come to rest while an actor could still fire, and calls the run completed.
+        for left in _artifact(place, TRACE).get("leftovers") or ():
+            why = "wfpy came to rest without these being taken, and does not say why"
+            queue = clean(left["queueId"])
+            emit({"event": "leftover", "queue": queue, "count": left["count"], "kind": "unknown", "why": why})
     status: Any = "completed"
     reason = None
     if done.error is not None:
@@ -242,9 +231,9 @@ def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done,
     )
 
 
-def _record(place: Place) -> dict[str, Any]:
+def _artifact(place: Place, name: str) -> dict[str, Any]:
     try:
-        with open(os.path.join(place.folder, RECORD), encoding="utf-8") as file:
+        with open(os.path.join(place.folder, name), encoding="utf-8") as file:
             found = json.load(file)
     except (OSError, ValueError, RecursionError):
         return {}
