@@ -1,7 +1,8 @@
 """What the operations of one of our journals say of the work that is not done.
 
 An operation that was started and has no end may have happened: it is `in_flight` while the journal's
-process lives, else `ambiguous`. One that has an end while its step has none is `answered`.
+process lives, else `ambiguous`. One that has an end while its step has none is `answered`. What was decided
+about a call since, and what one that ran asks for, stand there as events of the machine.
 """
 
 import re
@@ -11,14 +12,23 @@ import msgspec
 
 from inspector.formats.files import File
 from inspector.formats.lines import Scan, line_at
-from inspector.model.records import Operation, OperationKind, Program, doubt
+from inspector.model.records import Move, Operation, OperationKind, Program, doubt
 from inspector.model.run import Pending, PendingKind, PendingStatus, State
+from inspector.model.values import Value, preview
 
-LEAD = b'{"record":"o'
+LEADS = (b'{"record":"o', b'{"record":"m')
+ASKED = 160
+"""Characters of a question that are shown beside a call."""
+
+Found = tuple[int, Operation | Move]
+"""(where its line begins, a record that says something of pending work)."""
 
 _HEAD = re.compile(
     rb'\{"record":"operation","id":"((?:[^"\\]|\\.)*)","seq":(\d{1,18}),"kind":"\w+","name":"(?:[^"\\]|\\.)*",'
     rb'"status":"(\w+)"'
+)
+_DECIDED = re.compile(
+    rb'\{"record":"move","seq":(\d{1,18}),"event":\{"event":"(?:approve|deny|edit|hold|answer)","call":"'
 )
 _KINDS: dict[OperationKind, PendingKind] = {
     "model": "model",
@@ -31,16 +41,23 @@ _ENDED = ("succeeded", "failed")
 
 
 def operations(
-    file: File, begin: int, last: int, decode: Callable[[bytes, int], Operation | None]
-) -> Sequence[Operation]:
+    file: File, begin: int, last: int, decode: Callable[[bytes, int], Operation | Move | None]
+) -> Sequence[Found]:
     """The last record of each operation, in the order in which they began, of those recorded in the lines
-    from `begin` on that have no end, or whose step comes after step `last`."""
+    from `begin` on that have no end, or whose step comes after step `last`; then what was decided about calls
+    after that step."""
     found: dict[bytes, int] = {}
+    decided: list[int] = []
     for line, offset in _lines(file, begin):
+        if line.startswith(LEADS[1]):
+            moved = _DECIDED.match(line)
+            if moved and int(moved[1]) >= last:
+                decided.append(offset)
+            continue
         head = _HEAD.match(line)
         if head:
             name, seq, status = head[1], int(head[2]), head[3].decode()
-        elif (operation := decode(line, offset)) is not None:
+        elif isinstance(operation := decode(line, offset), Operation):
             name, seq, status = operation.id.encode(errors="replace"), operation.seq, operation.status
         else:
             continue
@@ -48,37 +65,69 @@ def operations(
             found.pop(name, None)
         else:
             found[name] = offset
-    latest = [decode(line_at(file, offset), offset) for offset in found.values()]
-    return [operation for operation in latest if operation is not None]
+    latest = [(offset, decode(line_at(file, offset), offset)) for offset in (*found.values(), *decided)]
+    return [(offset, record) for offset, record in latest if record is not None]
 
 
 def _lines(file: File, begin: int) -> Iterator[tuple[bytes, int]]:
     scan = Scan(file, begin=begin)
     for lines, offset in scan.batches():
         for line in lines:
-            if line.startswith(LEAD):
+            if line.startswith(LEADS):
                 yield line, offset
             offset += len(line)
     rest = scan.rest()
-    if rest.startswith(LEAD):
+    if rest.startswith(LEADS):
         yield rest, scan.scanned
 
 
-def overlaid(state: State, found: Sequence[Operation], writer: Program | None, alive: bool) -> State:
-    """`state` with its pending work as the operations tell it. `alive`: the `writer` still runs."""
+def overlaid(state: State, found: Sequence[Found], writer: Program | None, alive: bool) -> State:
+    """`state` with its pending work as these records tell it. `alive`: the `writer` still runs."""
     if state.pending is None and not found:
         return state
     rows = [_settled(row, writer, alive) for row in state.pending or ()]
     free = [True] * len(rows)
-    for operation in found:
-        place = next((at for at, row in enumerate(rows) if free[at] and _same(row, operation)), None)
-        if place is None:
-            rows.append(_applied(_row(operation), operation, writer, alive))
-            free.append(False)
-        else:
-            rows[place] = _applied(rows[place], operation, writer, alive)
-            free[place] = False
+    places: dict[int, int] = {}
+    for offset, record in found:
+        if isinstance(record, Operation):
+            place = next((at for at, row in enumerate(rows) if free[at] and _same(row, record)), None)
+            if place is None:
+                place = len(rows)
+                rows.append(_row(record))
+                free.append(False)
+            free[place], places[offset] = False, place
+    for offset, record in sorted(found, key=lambda item: item[0]):
+        if isinstance(record, Operation):
+            place = places[offset]
+            rows[place] = _applied(rows[place], record, writer, alive)
+            if not (isinstance(record.event, dict) and record.event.get("event") == "hold"):
+                continue
+        rows = [_heard(row, record.event) for row in rows]
     return msgspec.structs.replace(state, pending=tuple(rows))
+
+
+def _heard(row: Pending, event: Value) -> Pending:
+    """A call, after what its machine took in about it."""
+    if not isinstance(event, dict) or row.internal_call_id is None or event.get("call") != row.internal_call_id:
+        return row
+    match event.get("event"):
+        case "approve":
+            return msgspec.structs.replace(row, status="approved", note=None)
+        case "deny":
+            return msgspec.structs.replace(row, status="denied", note=_words(event.get("reason")))
+        case "edit":
+            return msgspec.structs.replace(row, arguments=event.get("arguments"))
+        case "answer" if "value" in event:
+            return msgspec.structs.replace(row, status="answered", result=event["value"], note=None)
+        case "hold":
+            why, question = _words(event.get("why")) or "approval", event.get("question")
+            note = why if question is None else f"{why}: {preview(question, ASKED)}"
+            return msgspec.structs.replace(row, status="waiting", note=note, result=None)
+    return row
+
+
+def _words(value: Value) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _settled(row: Pending, writer: Program | None, alive: bool) -> Pending:

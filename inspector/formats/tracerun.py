@@ -14,10 +14,10 @@ from inspector.formats.lines import line_at
 from inspector.formats.owner import lives
 from inspector.formats.states import Known, States
 from inspector.formats.tracelines import TraceLines
-from inspector.formats.traceops import operations, overlaid
+from inspector.formats.traceops import Found, operations, overlaid
 from inspector.model.changes import Change
 from inspector.model.large import replaced
-from inspector.model.records import FORMAT, Attempt, Checkpoint, End, Header, Operation, Program, StepRecord
+from inspector.model.records import FORMAT, Attempt, Checkpoint, End, Header, Move, Operation, Program, StepRecord
 from inspector.model.run import Definition, Resume, Run, SourceInfo, State
 from inspector.model.text import one_line
 
@@ -44,7 +44,7 @@ class TraceRun(TraceLines):
         self._header: Header | None = None
         self._ended: tuple[int, End | None] = (-1, None)
         self._peeked: tuple[int | None, End | None] | None = None
-        self._open: tuple[int, Sequence[Operation]] = (-1, ())
+        self._open: tuple[int, Sequence[Found]] = (-1, ())
         self._machine = (-1, False)
 
     def apart(self) -> Apart:
@@ -194,18 +194,18 @@ class TraceRun(TraceLines):
             return state
         return overlaid(state, self._operations(), self.writer()[0], end is None and self.lives())
 
-    def _operations(self) -> Sequence[Operation]:
-        """What the operations recorded since the last checkpoint say."""
+    def _operations(self) -> Sequence[Found]:
+        """What was recorded since the last checkpoint of operations, and of what was decided."""
         if self._open[0] != self._known:
             begin = self.checkpoints[-1] if self.checkpoints else self.file.start
             found = self._change(len(self.starts)) if self.starts else None
             self._open = self._known, operations(self.file, begin, found[1] if found else 0, self._operation)
         return self._open[1]
 
-    def _operation(self, line: bytes, offset: int) -> Operation | None:
+    def _operation(self, line: bytes, offset: int) -> Operation | Move | None:
         with contextlib.suppress(*BROKEN):
             record = self.decode(line.rstrip(), offset)
-            return record if isinstance(record, Operation) else None
+            return record if isinstance(record, Operation | Move) else None
         return None
 
     def _nearest(self, step: int) -> int | None:

@@ -6,7 +6,7 @@ Code of the user prints to stderr while it runs, so that stdout holds our lines 
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import msgspec
@@ -17,12 +17,15 @@ from inspector.model.text import one_line
 from inspector.model.values import clean_value, preview, to_json
 from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
 from inspector.resume.apps import load_alone
+from inspector.resume.fatal import exits_fail, last_words
 from inspector.resume.plan import ACCEPT, Ended, read_decisions
 from inspector.resume.sentences import sentence
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.drive import Control
 
 WIDTH = 160
+ENDED = "this process ended without a word, with that code in it"
+"""What is said of a process that its code has ended."""
 BROKE = "breakpoint"
 """The reason of a run that was stopped at a breakpoint."""
 EXITS = {"completed": 0, "suspended": 4}
@@ -67,7 +70,7 @@ def resume_command(
     json: bool,
 ) -> int:
     """Do what the resume key of the screen does; every event is a line."""
-    with own_stdout() as out:
+    with own_stdout() as out, _outlived() as say:
         job = open_job(
             path,
             load_alone(target),
@@ -84,7 +87,8 @@ def resume_command(
         try:
             # Whoever was stopped at a breakpoint, and goes on, wants to pass it.
             leaves = job.source.run().reason == BROKE and job.at_last
-            control, emit = _stopping(stops, heard := _Heard(printer(out, json)), leaves)
+            lost = _Lost(say, target, path, f" --run {run}" if run is not None else "")
+            control, emit = _stopping(stops, heard := _Heard(printer(out, json), lost), leaves)
             ended = resume(msgspec.structs.replace(job, control=control), emit, expected=expected)
         except KeyboardInterrupt:
             finish(out, heard.cut("cancelled", path, run, replayed=job.step, resumed_from=job.source.run().id), json)
@@ -152,9 +156,11 @@ def run_command(
         raise UsageError("--key", "is what a run is called in a store: give --store too")
     if store is not None and trace is not None:
         raise UsageError("--trace", "a run in a store has its journal there: give one of --store and --trace")
-    with own_stdout() as out:
-        control, emit = _stopping(stops, heard := _Heard(printer(out, json)), False)
-        asked = Start(app=load_alone(target), input=given, trace=trace, store=store, key=key, control=control)
+    with own_stdout() as out, _outlived() as say:
+        app = load_alone(target)
+        lost = _Lost(say, target, store, f" --run {key}" if key is not None else None)
+        control, emit = _stopping(stops, heard := _Heard(printer(out, json), lost), False)
+        asked = Start(app=app, input=given, trace=trace, store=store, key=key, control=control)
         try:
             ended = start(asked, emit)
         except KeyboardInterrupt:
@@ -173,8 +179,8 @@ def run_command(
 class _Heard:
     """Hands events on, and keeps what they say of the run: one that is cut short returns no result of its own."""
 
-    def __init__(self, emit: Emit) -> None:
-        self.emit = emit
+    def __init__(self, emit: Emit, lost: "_Lost") -> None:
+        self.emit, self.lost = emit, lost
         self.run: str | None = None
         self.trace: str | None = None
         self.done: set[int] = set()
@@ -184,6 +190,7 @@ class _Heard:
             pass
         elif event["event"] == "run":
             self.run, self.trace = event["run"], event["trace"]
+            self.lost.began(self.run, self.trace)
         elif event["event"] == "step" and event["status"] == "done":
             self.done.add(event["seq"])
         self.emit(event)
@@ -199,6 +206,30 @@ class _Heard:
             ran=len(self.done),
             **about,
         )
+
+
+class _Lost:
+    """What is said if the code of the run ends this process: where the run is, and how it goes on. A run without a
+    trace is in the `store`, as `chosen` there (None: under its own id)."""
+
+    def __init__(self, say: Callable[[str], None], target: str, store: str | None, chosen: str | None) -> None:
+        self._say, self._target, self._store, self._chosen = say, target, store, chosen
+        say(f"runinspect: {one_line(target)}: {ENDED}; the run had not begun")
+
+    def began(self, run: str | None, trace: str | None) -> None:
+        """The run has begun, in this trace."""
+        place = trace or f"{self._store}{f' --run {run}' if self._chosen is None else self._chosen}"
+        told = f"look with: runinspect {place}; go on with: runinspect resume {place} --app {self._target}"
+        self._say(
+            f"runinspect: {one_line(f'{self._target}: {ENDED}, and the run stops where its journal ends; {told}')}"
+        )
+
+
+@contextlib.contextmanager
+def _outlived() -> Iterator[Callable[[str], None]]:
+    """Meanwhile the end of the process is said, and is no success."""
+    with last_words() as say, exits_fail():
+        yield say
 
 
 def printer(out: IO[str], json: bool) -> Emit:

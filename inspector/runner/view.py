@@ -145,7 +145,7 @@ def model_step(seq: int, turn: Held | None, usage: Usage | None, started: str, e
 
 def tools_step(seq: int, slots: Sequence[Slot], started: str, ended: str) -> Step:
     """The step of a batch: done when each call has its answer."""
-    said = [f"{slot.call.name}: {slot.result.text}" for slot in slots if slot.result is not None]
+    said = [f"{slot.call.name}: {words}" for slot in slots if (words := _came_of(slot)) is not None]
     return Step(
         seq=seq,
         kind="tools",
@@ -155,6 +155,12 @@ def tools_step(seq: int, slots: Sequence[Slot], started: str, ended: str) -> Ste
         ended=ended,
         summary=shorten("; ".join(said), SUMMARY),
     )
+
+
+def _came_of(slot: Slot) -> str | None:
+    if slot.status == "denied":
+        return "denied" if slot.question in (None, batch.DENIED) else f"denied: {slot.question}"
+    return None if slot.result is None else slot.result.text
 
 
 def as_usage(usage: Usage | None) -> neutral.Usage | None:

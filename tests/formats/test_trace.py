@@ -13,7 +13,7 @@ from inspector.formats import linefile, open_path, tracelines
 from inspector.formats.tracelines import plain
 from inspector.formats.tracerun import FURTHEST, TAIL, TraceRun
 from inspector.model.changes import Change, change
-from inspector.model.records import Checkpoint, End, StepRecord
+from inspector.model.records import Checkpoint, End, Move, StepRecord
 from inspector.model.run import Pending, RunError, RunLink, State, Usage
 from inspector.model.values import Number, to_json
 from tests.formats import traces
@@ -600,3 +600,46 @@ def test_the_index_keeps_eight_bytes_a_step(path: Path, monkeypatch: pytest.Monk
     assert counted.decodes == 0
     assert len(run.starts) == 400
     assert len(run.checkpoints) <= 100 + 300 / tracelines.APART
+
+
+def test_calls_show_what_was_decided_before_their_batch_ends(path: Path) -> None:
+    calls = {"1.1": "waiting", "1.2": "waiting", "1.3": "ready", "1.4": "waiting", "1.5": "waiting"}
+    before = State(
+        step=0,
+        pending=tuple(
+            Pending(kind="tool", name="t", status=status, call_id=name, internal_call_id=name, arguments={}, note="old")
+            for name, status in calls.items()
+        ),
+    )
+
+    def move(seq: int, **event: Any) -> Move:
+        return Move(seq=seq, event=event)
+
+    asks = {"event": "hold", "call": "1.3", "why": "input", "question": {"which": 1}}
+    run = opened(
+        path,
+        text(
+            [
+                header(program=traces.program(os.getpid(), socket.gethostname()), started=None),
+                Checkpoint(seq=0, state=before),
+                move(0, event="deny", call="1.1", reason="not hers"),
+                move(0, event="edit", call="1.2", arguments={"n": 1}),
+                move(0, event="approve", call="1.2"),
+                move(0, event="answer", call="1.4", value=[7]),
+                move(0, event="approve", call="nobody"),
+                operation("3", 2, "started", call_id="1.3", internal_call_id="1.3"),
+                operation("3", 2, "failed", call_id="1.3", internal_call_id="1.3", event=asks),
+                operation("2", 2, "started", call_id="1.2", internal_call_id="1.2"),
+            ]
+        ),
+    )
+    state = run.state(0)
+    assert state is not None
+    assert state.pending is not None
+    assert [(p.status, p.arguments, p.result, p.note) for p in state.pending] == [
+        ("denied", {}, None, "not hers"),
+        ("in_flight", {"n": 1}, None, None),
+        ("waiting", {}, None, 'input: {"which": 1}'),
+        ("answered", {}, [7], None),
+        ("waiting", {}, None, "old"),
+    ]

@@ -45,6 +45,40 @@ def test_a_signal_at_import_is_said(tmp_path: Path, command: tuple[str, ...]) ->
     assert done.stderr == f"runinspect: {file}:agent: importing it ended the process without a word\n"
 
 
+LEAVES = """
+import os
+from inspector import Agent, Call, ScriptedModel, tool
+
+@tool
+def leave() -> str:
+    "Leave."
+    if os.path.exists("killed"):
+        os._exit(0)
+    open("killed", "w").close()
+    os.kill(os.getpid(), 9)
+
+agent = Agent("leaving", model=ScriptedModel([Call("leave", {})]), tools=[leave])
+"""
+
+
+def test_a_tool_that_ends_the_process_is_said_with_the_way_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "leaving_tool.py"
+    file.write_text(LEAVES)
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    monkeypatch.chdir(tmp_path)
+    target, again = f"{file}:agent", ("--reconcile", "c1=retry", "--trace", "b.jsonl")
+    for command, code, trace in (
+        (("run", "--input", '"x"', "--trace", "a.jsonl"), -9, "a.jsonl"),
+        (("resume", "a.jsonl", *again, "--app"), 1, "b.jsonl"),
+    ):
+        done = _run(command, file)
+        assert done.returncode == code
+        assert done.stderr == (
+            f"runinspect: {target}: this process ended without a word, with that code in it, and the run stops where "
+            f"its journal ends; look with: runinspect {trace}; go on with: runinspect resume {trace} --app {target}\n"
+        )
+
+
 def test_only_the_thread_that_imports_is_kept_from_leaving() -> None:
     code = "import os, threading; from inspector.resume.fatal import exits_raise\nwith exits_raise(): {}"
     for leaves in (
