@@ -302,8 +302,3 @@ class RawRecord(Record, frozen=True, kw_only=True):
 
     where: str
     text: str
-
-
-def within(name: str, node: str) -> bool:
-    """Whether a step of this name is of the node, or of one in it."""
-    return name == node or name.startswith(f"{node}/")

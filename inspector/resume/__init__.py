@@ -18,7 +18,8 @@ import msgspec
 
 from inspector import audit
 from inspector.errors import InspectorError, RefusedError, UnreadableError, UsageError
-from inspector.model.run import Definition, Record, Run, SourceInfo, within
+from inspector.model.nodes import LOOKED_AT, perhaps, within
+from inspector.model.run import Definition, Record, Run, SourceInfo
 from inspector.model.source import RunSource
 from inspector.model.stored import Stored
 from inspector.model.values import Value, clean_value, to_json
@@ -155,11 +156,14 @@ def open_job(
 
 def _before(source: RunSource, node: str) -> int:
     """The step before the last one of a node."""
+    names = dict[str, None]()
     for begin in range(len(source) // BATCH * BATCH + 1, 0, -BATCH):
         for step in reversed(source.steps(begin, min(begin + BATCH, len(source) + 1))):
             if step.name is not None and within(step.name, node):
                 return step.seq - 1
-    raise UsageError(f"--rerun {node}", "no step of the run has this name")
+            if step.name is not None and len(names) < LOOKED_AT:
+                names[step.name] = None
+    raise UsageError(f"--rerun {node}", f"no step of the run has this name{perhaps(node, names)}")
 
 
 def check(job: Job) -> Plan:

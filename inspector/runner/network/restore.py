@@ -13,8 +13,9 @@ from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan
 from inspector.errors import UnreadableError
 from inspector.model.large import references
+from inspector.model.nodes import LOOKED_AT, perhaps, within
 from inspector.model.records import FORMAT, Header, StepRecord
-from inspector.model.run import RunStatus, State, within
+from inspector.model.run import RunStatus, State
 from inspector.model.values import Number, Value, decimal, integer
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, tail
@@ -239,10 +240,14 @@ def _trim(lines: Lines) -> dict[str, Any] | None:
 
 
 def _before(path: str, lines: Lines, node: str) -> int:
+    names = dict[str, None]()
     for _, line in lines.backwards(lines.size):
-        if line.startswith(tail.STEP) and within((step := tail.named(line)).name, node):
-            return step.seq - 1
-    raise ResumeRefused(path, "step_not_resumable", f"no step of it is of the node {node!r}")
+        if line.startswith(tail.STEP):
+            if within((step := tail.named(line)).name, node):
+                return step.seq - 1
+            if len(names) < LOOKED_AT:
+                names[step.name] = None
+    raise ResumeRefused(path, "step_not_resumable", f"no step of it is of the node {node!r}{perhaps(node, names)}")
 
 
 def _header(path: str, line: bytes) -> Header:
