@@ -5,7 +5,6 @@ chain, each hook hearing what the one before made; the choice of a model, which 
 ends the chain; a rewrite before it is kept, so that it can be reported.
 """
 
-import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +26,7 @@ from inspector.runner.hooks import (
     hook_name,
 )
 from inspector.runner.messages import own, sound, words
-from inspector.runner.threads import ENDS, being_cancelled
+from inspector.runner.threads import ends
 from inspector.runner.tools import ToolError, plain
 
 TEXTS = ("stop", "fail", "retry", "repair", "failure")
@@ -160,9 +159,9 @@ def _hearing(hooks: Sequence[object], event: str) -> list[tuple[Callable[[Any], 
 def _called(method: Callable[[Any], Any], name: str, event: HookEvent) -> Any:
     try:
         return method(_apart(event))
-    except ENDS:
-        raise
     except BaseException as error:
+        if ends(error):
+            raise
         raise _raised(name, error) from error
 
 
@@ -171,10 +170,8 @@ async def _asked(method: Callable[[Any], Any], name: str, event: HookEvent) -> A
     if inspect.isawaitable(found):
         try:
             found = await found
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and being_cancelled():
+            if ends(error):
                 raise
             raise _raised(name, error) from error
     return _valid(found, name, event)

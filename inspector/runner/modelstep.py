@@ -4,7 +4,6 @@ The order is peek, prepare, commit: until the request is whole nothing is spent.
 turn back and is a failed step of its own.
 """
 
-import asyncio
 import json
 from typing import Any
 
@@ -49,7 +48,7 @@ from inspector.runner.items import TextDelta as TextItem
 from inspector.runner.leg import Leg, run_error
 from inspector.runner.messages import Message, ModelTurn, Text, words
 from inspector.runner.models import Delta, Model, ModelRequest, as_model
-from inspector.runner.threads import being_cancelled
+from inspector.runner.threads import ends
 
 _decoder = json.JSONDecoder(parse_float=decimal, parse_int=integer)
 OUTPUT_TOOL = "Give the final answer with this. It ends the conversation."
@@ -212,10 +211,10 @@ async def _asked(leg: Leg, prepared: Prepared) -> ModelTurn:
         else:
             answer = await _streamed(leg, prepared)
         return _savable(prepared.model.name, answer)
-    except (ModelError, Stopped, RequestError, KeyboardInterrupt, GeneratorExit):
+    except (ModelError, Stopped, RequestError):
         raise
     except BaseException as error:
-        if isinstance(error, asyncio.CancelledError) and being_cancelled():
+        if ends(error):
             raise
         raise ModelError(prepared.model.name, "other", f"{type(error).__name__}: {words(error)}") from error
 

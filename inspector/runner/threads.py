@@ -13,10 +13,6 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-ENDS = (KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
-"""What ends a process, a task or a coroutine. Anything else that code of the user's raises is a failure of it, also
-where it is no Exception, as what a library in another language raises for a defect of its own."""
-
 Work = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 
 
@@ -71,6 +67,23 @@ class no_copy:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+
+
+def ends(error: BaseException) -> bool:
+    """Whether what came out of code of the user's ends the process, or the task or coroutine that asks. Anything else
+    that it raises is a failure of it, also where it is no Exception, as what a library in another language raises for
+    a defect of its own."""
+    if isinstance(error, asyncio.CancelledError):
+        return being_cancelled()
+    return isinstance(error, KeyboardInterrupt) or (isinstance(error, GeneratorExit) and _closed())
+
+
+def _closed() -> bool:
+    """Whether the coroutine that asks is being closed, which no loop does to one that it runs."""
+    try:
+        return asyncio.current_task() is None
+    except RuntimeError:
+        return True
 
 
 def being_cancelled() -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from inspector.runner.effects import ToRun
 from inspector.runner.messages import ErrorKind, own, words
-from inspector.runner.threads import ENDS, being_cancelled
+from inspector.runner.threads import ends
 from inspector.runner.tools import AnyTool, Came, NeedsInput, ToolContext, ToolError, ToolRefused
 
 _KINDS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
@@ -36,9 +36,9 @@ async def needs_approval(tool: AnyTool, call: ToRun) -> bool:
     try:
         found = gate(msgspec.structs.replace(call, arguments=own(call.arguments), call=own(call.call)))
         return (await found if inspect.isawaitable(found) else found) is not False
-    except ENDS:
-        raise
-    except BaseException:
+    except BaseException as error:
+        if ends(error):
+            raise
         return True
 
 
@@ -60,13 +60,11 @@ async def came(tool: AnyTool, arguments: Any, context: ToolContext) -> Came:
     except TimeoutError as error:
         limit = "in time" if tool.timeout is None else f"within {tool.timeout} s"
         return Came(words(error) or f"no answer {limit}; it may still happen", "error", "timeout", definite=False)
-    except asyncio.CancelledError:
-        if being_cancelled():
-            raise
-        return Came("cancelled from inside; it may still happen", "error", "cancelled", definite=False)
-    except ENDS:
-        raise
     except BaseException as error:
+        if ends(error):
+            raise
+        if isinstance(error, asyncio.CancelledError):
+            return Came("cancelled from inside; it may still happen", "error", "cancelled", definite=False)
         kind: ErrorKind = next((kind for known, kind in _KINDS if isinstance(error, known)), "other")
         return Came(f"{type(error).__name__}: {words(error)}", "error", kind, definite=False)
     finally:

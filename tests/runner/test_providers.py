@@ -253,8 +253,21 @@ class Gives:
         asyncio.CancelledError(),
         SystemExit(3),
         BaseException("no"),
+        GeneratorExit("no"),
     ],
-    ids=["none", "text", "surrogate", "no text", "object", "no name", "no usage", "cancelled", "exit", "panic"],
+    ids=[
+        "none",
+        "text",
+        "surrogate",
+        "no text",
+        "object",
+        "no name",
+        "no usage",
+        "cancelled",
+        "exit",
+        "panic",
+        "leaves",
+    ],
 )
 async def test_what_is_no_answer_is_an_error_of_the_model_and_the_run_can_go_on(
     way: str, answer: Any, tmp_path: Any

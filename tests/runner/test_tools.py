@@ -184,6 +184,10 @@ async def panics() -> None:
     raise Panic("no")
 
 
+async def leaves() -> None:
+    raise GeneratorExit("no")
+
+
 async def is_mute() -> None:
     raise Mute
 
@@ -204,6 +208,7 @@ async def of_no_kind() -> None:
         (exits, "other", "SystemExit: 3"),
         (lambda: sys.exit(3), "other", "SystemExit: 3"),
         (panics, "other", "Panic: no"),
+        (leaves, "other", "GeneratorExit: no"),
         (is_mute, "other", "Mute: "),
         (is_late, "timeout", "no answer in time; it may still happen"),
         (of_no_kind, "other", "odd"),

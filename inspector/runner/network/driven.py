@@ -35,7 +35,7 @@ from inspector.runner.network.report import leftovers
 from inspector.runner.network.result import NetworkResult
 from inspector.runner.network.watch import Watch
 from inspector.runner.preflight import Decided
-from inspector.runner.threads import Threads, being_cancelled
+from inspector.runner.threads import Threads, being_cancelled, ends
 
 Observe = Callable[[dict[str, Any]], None]
 FRAMES = 10
@@ -257,9 +257,9 @@ class Driven:
             self.run.release(firing)
             self.recorder.operation(firing, "failed", RunError(message=f"stopped: {stopped.reason}"))
             self.stop(stopped.reason)
-        except GeneratorExit:
-            raise
         except BaseException as error:
+            if ends(error):
+                raise
             self._failed(firing, error)
         else:
             self._commit(firing, outcome, started)

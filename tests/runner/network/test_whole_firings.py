@@ -661,7 +661,7 @@ class Panic(BaseException):
     """No Exception, as what a library in another language raises."""
 
 
-@pytest.mark.parametrize("raised", [Panic("no"), SystemExit(3), asyncio.CancelledError("no")])
+@pytest.mark.parametrize("raised", [Panic("no"), SystemExit(3), asyncio.CancelledError("no"), GeneratorExit("no")])
 @pytest.mark.parametrize("place", ["body", "async body", "guard", "condition"])
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_whatever_code_of_the_users_raises_fails_its_firing(
