@@ -27,6 +27,14 @@ class InspectorError(Exception):
         super().__init__(f"{self.place}: {self.reason}")
 
 
+def before(error: BaseException) -> InspectorError | None:
+    """The error of ours during the handling of which another one came up; None where there is none."""
+    earlier = error.__context__
+    while earlier is not None and not isinstance(earlier, InspectorError):
+        earlier = earlier.__context__
+    return earlier
+
+
 class UnreadableError(InspectorError):
     """The input cannot be read at all."""
 

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from inspector.errors import InspectorError
+from inspector.errors import InspectorError, before
 from inspector.model.text import one_line
 
 
@@ -37,6 +37,10 @@ def guarded(command: Callable[[], int]) -> int:
         complain("out of memory: the file is too large for what was asked")
         return 2
     except OSError as error:
+        if (earlier := before(error)) is not None:  # what had gone wrong could not be told on stdout
+            _hush()
+            complain(str(earlier))
+            return earlier.exit_code
         if error.filename is None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             _hush()

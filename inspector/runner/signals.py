@@ -8,6 +8,7 @@ whole state written down at the next boundary.
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ from collections.abc import Coroutine, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
 
+from inspector.errors import JournalError, before
 from inspector.runner.drive import Control
 
 T = TypeVar("T")
@@ -25,10 +27,11 @@ GRACE = 8.0
 
 def run(going: Coroutine[Any, Any, T], control: Control) -> T:
     """Run in a loop of its own; in the main thread signals are heard, and SIGINT and SIGTERM are as before
-    afterwards. Raises KeyboardInterrupt when the run was given up."""
+    afterwards. Raises KeyboardInterrupt when the run was given up, and JournalError when code of the run has closed
+    the files of this process."""
     try:
         with Signals(control) as signals:
-            return asyncio.run(signals.hearing(going))
+            return _looped(signals.hearing(going))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
 
@@ -36,13 +39,13 @@ def run(going: Coroutine[Any, Any, T], control: Control) -> T:
 def run_sync(going: Coroutine[Any, Any, T], control: Control) -> T:
     """The same, for a program of its own, which shall end as any other: when the run has stopped by a signal, and that
     is written down, raises KeyboardInterrupt for a SIGINT and SystemExit for a SIGTERM. Raises RuntimeError where a
-    loop runs already."""
+    loop runs already, and JournalError as `run` does."""
     if _in_a_loop():
         going.close()
         raise RuntimeError("an event loop runs here already: await run() in the place of run_sync()")
     try:
         with Signals(control) as signals:
-            result = asyncio.run(signals.hearing(going))
+            result = _looped(signals.hearing(going))
     except asyncio.CancelledError:
         if signals.last is None:
             raise
@@ -51,6 +54,23 @@ def run_sync(going: Coroutine[Any, Any, T], control: Control) -> T:
     if signals.last is not None:
         raise KeyboardInterrupt
     return result
+
+
+def _looped(going: Coroutine[Any, Any, T]) -> T:
+    try:
+        return asyncio.run(going)
+    except OSError as error:
+        # What was open is gone, the loop's own files too: not even the failure could be awaited.
+        if error.errno != errno.EBADF:
+            raise
+        raise before(error) or _cut_short() from error
+
+
+def _cut_short() -> JournalError:
+    reason = "code of the run has closed the files that this process had open; the run stopped where its journal ends"
+    found = JournalError("files", reason)
+    found.cut_short()
+    return found
 
 
 class Signals:

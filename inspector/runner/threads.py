@@ -13,6 +13,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+BEAT = 1.0
+"""Seconds after which a loop that waits for threads looks about by itself: where a body has closed the files of the
+process, nothing wakes it any more."""
+
 Work = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
 
 
@@ -23,6 +27,7 @@ class Threads:
         self._name = name
         self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._threads = self._busy = 0
+        self._beating = False
 
     async def run(self, work: Callable[[], Any]) -> Any:
         """The result of `work`, done in a thread; what it raises is raised. Cancelled, the thread goes on alone."""
@@ -30,6 +35,8 @@ class Threads:
         future = loop.create_future()
         context = contextvars.copy_context()
         self._busy += 1
+        if not self._beating:
+            self._beat(loop)
         if self._busy > self._threads:
             self._threads += 1
             threading.Thread(target=_serve, args=(self._work,), name=self._name, daemon=True).start()
@@ -41,6 +48,11 @@ class Threads:
             raise
         finally:
             self._busy -= 1
+
+    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._beating = self._busy > 0
+        if self._beating:
+            loop.call_later(BEAT, self._beat, loop)
 
     def close(self) -> None:
         """Let the threads end that wait."""
