@@ -8,7 +8,7 @@ input port of the action, runs the body once, and puts what it returned: a value
 several ports. All of it at the end, or nothing.
 
 A body must not change a parameter. Of collections of plain data that is noticed, and undone, of large ones perhaps
-only some firings later; objects of other classes are handed on as they are.
+only some firings later, or when the run has come to rest; objects of other classes are handed on as they are.
 """
 
 import copy
@@ -113,10 +113,8 @@ class Actor:
         firing set on it, or changed in place: that would be lost, and read as before by the next one."""
         if changed := self.lent.changed():
             unseen = self.lent.unseen
-            since = f" (this firing or one of the {unseen} before it)" if unseen else ""
             raise TypeError(
-                f"changes self.{changed[0]}{since}, which is a parameter: what changes is state, "
-                f"a field with a default (`{changed[0]}: ... = ...` in the class)"
+                _no_parameter(changed[0], f"this firing or one of the {unseen} before it" if unseen else "")
             )
         for name in vars(instance) if hasattr(instance, "__dict__") else ():
             if name not in self.state and self._lost(name, vars(instance)[name]):
@@ -125,6 +123,16 @@ class Actor:
                     f"(`{name}: ... = ...` in the class) is saved with every firing"
                 )
         return {name: getattr(instance, name) for name in self.state}
+
+    def overlooked(self) -> str | None:
+        """When nothing fires any more: what the last firings have done that a body must not, where that was not looked
+        at behind each of them."""
+        lent: Lent | None = vars(self).get("lent")
+        if lent is None or not lent.unseen or not (changed := lent.differing()):
+            return None
+        return _no_parameter(
+            changed[0], "this firing" if lent.unseen == 1 else f"one of the last {lent.unseen} firings"
+        )
 
     def _lost(self, name: str, value: Any) -> bool:
         if name in self.parameters:
@@ -153,6 +161,13 @@ class Actor:
             if port not in self.outputs:
                 raise TypeError(f"emitted to {port!r}, which is no output port ({', '.join(self.outputs) or 'none'})")
             yield port, token
+
+
+def _no_parameter(name: str, since: str) -> str:
+    return (
+        f"changes self.{name}{f' ({since})' if since else ''}, which is a parameter: what changes is state, "
+        f"a field with a default (`{name}: ... = ...` in the class)"
+    )
 
 
 def action(

@@ -20,7 +20,9 @@ class Lent:
     (a client, a model), and are handed on as they are: what a body does to one is not undone.
 
     They are looked at after each firing where they are small, so that the firing which changed one is the one that
-    fails. Large ones are looked at after the first firings, and then once in so many that a firing costs no more."""
+    fails. Those of more than VALUES values are looked at after the first firings, then once in so many that a firing
+    costs no more, and once more when the run has come to rest. A change that is undone before a look, or comes before
+    another failure of the node or a kill, is not noticed."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self._given = {name: copy.deepcopy(value) for name, value in parameters.items() if _changeable(value)}
@@ -42,10 +44,14 @@ class Lent:
         if self._firings > AT_FIRST and self.unseen + 1 < self._every:
             self.unseen += 1
             return []
-        found = [name for name, value in self.values.items() if not _alike(value, self._given[name])]
+        found = self.differing()
         if not found:
             self.unseen = 0
         return found
+
+    def differing(self) -> list[str]:
+        """The names of those that are not as they were given."""
+        return [name for name, value in self.values.items() if not _alike(value, self._given[name])]
 
 
 def _changeable(value: Any) -> bool:

@@ -30,7 +30,7 @@ from inspector.runner.network.fit import ADDED, dropped, fitted, hooked
 from inspector.runner.network.given import examine
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
-from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.result import CHANGED, NetworkResult
 from inspector.runner.network.run import Network, ResumingNetwork
 from inspector.runner.network.values import LargeValues
 from inspector.runner.outcomes import ExistingOwner
@@ -238,6 +238,9 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRu
                 f"{count} firing{'' if count == 1 else 's'} behind the step: effects are not undone, and come again"
             )
             yield warn("side_effects", name, detail)
+    if saved.reason == CHANGED and saved.error is not None and saved.step == saved.last:
+        detail = f"{saved.error.message}; what its firings gave is taken over, and may come of that"
+        yield warn("parameter_changed", "/".join(saved.error.where or ()), detail)
     for happened in saved.begun:
         if happened.name not in harmless:
             yield warn("side_effects", happened.name, "was under way behind the step: what it did then is not undone")

@@ -308,7 +308,7 @@ def _ended(
     _hold(run, firing, inside)
     if result.status in ("failed", "cancelled"):
         found = result.error or RunError(message=result.reason)
-        driven.aborted = driven.aborted or result.reason == ABORTED
+        driven.why_failed = ABORTED if result.reason == ABORTED else driven.why_failed
         driven.fail(firing, msgspec.structs.replace(found, where=firing.node.path), ambiguous=result.reason == ABORTED)
     else:
         driven.note("operation", firing, status="suspended", reason=result.reason)

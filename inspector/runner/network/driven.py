@@ -32,7 +32,7 @@ from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachi
 from inspector.runner.network.given import tokens_of
 from inspector.runner.network.recorder import NetworkRecorder
 from inspector.runner.network.report import leftovers
-from inspector.runner.network.result import NetworkResult
+from inspector.runner.network.result import CHANGED, NetworkResult
 from inspector.runner.network.watch import Watch
 from inspector.runner.preflight import Decided
 from inspector.runner.threads import Threads, being_cancelled, ends
@@ -76,7 +76,8 @@ class Driven:
         """The same in words, of a run in a store."""
         self.recorder = NetworkRecorder(None, run, origin)
         self.given_up: list[Firing] = []
-        self.aborted = self.in_store = self._goes_on = self._begun = False
+        self.why_failed: str | None = None
+        self.in_store = self._goes_on = self._begun = False
 
     async def go(
         self,
@@ -125,6 +126,7 @@ class Driven:
                 left, ended = await self._reconcile(), None
                 if not left and not self.machine.failures:
                     ended = await drive(self.machine, self._perform, self.control)
+                self._look()
                 result = await self._settled(self._result(ended, left, trace))
                 first = result.failures[0].error if result.failures else None
                 self.watch.telemetry.ended(span, result.status, first)
@@ -183,10 +185,21 @@ class Driven:
                 self.run.begin(firing)
                 self.run.release(firing)
                 gone = how == "abort"
-                self.aborted = self.aborted or gone
+                self.why_failed = ABORTED if gone else self.why_failed
                 kind, text = (ABORTED, "given up") if gone else (None, str(value))
                 self.fail(firing, RunError(type=kind, message=text, where=firing.node.path), ambiguous=gone)
         return left
+
+    def _look(self) -> None:
+        """Behind the last firing: a node that is found only now to have changed its parameters has failed."""
+        for number, node in enumerate(self.run.plan.nodes):
+            if node.actor is not None and (why := node.actor.overlooked()) is not None:
+                count = self.run.completed(number)
+                firing = Firing(f"{node.name}#{count}", number, node, None, (), {}, {}, count)
+                error = RunError(type="TypeError", message=why, where=node.path)
+                # First, since the journal's end names that one, and has no other place for a firing that was committed.
+                self.why_failed = self.why_failed or CHANGED
+                self.machine.failures.insert(0, Failure(firing, error))
 
     def _perform(self, effect: Effect) -> Coroutine[Any, Any, object]:
         if isinstance(effect, Decide):
@@ -359,7 +372,7 @@ class Driven:
 
     def _ending(self, ended: Effect | None, left: list[str]) -> tuple[RunStatus, str | None]:
         if self.machine.failures:
-            return "failed", ABORTED if self.aborted else None
+            return "failed", self.why_failed
         if self.machine.stopped is not None:
             return "cancelled", self.machine.stopped
         if left:

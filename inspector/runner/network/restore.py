@@ -15,7 +15,7 @@ from inspector.errors import UnreadableError
 from inspector.model.large import references
 from inspector.model.nodes import LOOKED_AT, perhaps, within
 from inspector.model.records import FORMAT, Header, StepRecord
-from inspector.model.run import RunStatus, State
+from inspector.model.run import RunError, RunStatus, State
 from inspector.model.values import Number, Value, decimal, integer
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, tail
@@ -55,6 +55,7 @@ class SavedNetwork(msgspec.Struct, kw_only=True):
     """What hooks put into their scratchpad."""
     status: RunStatus | None = None
     reason: str | None = None
+    error: RunError | None = None
     output: Value = None
     final: bool = False
     """It can never go on: it was completed, or given up."""
@@ -156,6 +157,7 @@ def _read(path: str, lines: Lines, step: int | None, rerun: str | None) -> Saved
         nested=_nested(end.unfinished(header) + end.lines) if at == last else {},
         status=ended.get("status"),
         reason=ended.get("reason"),
+        error=msgspec.convert(ended.get("error"), RunError | None),
         output=ended.get("output"),
         final=at == last and (ended.get("status") == "completed" or ended.get("final") is True),
     )

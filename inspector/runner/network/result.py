@@ -18,6 +18,9 @@ from inspector.runner.network.restore import SavedNetwork
 from inspector.runner.network.values import LargeValues
 from inspector.runner.network.watch import Watch
 
+CHANGED = "parameter_changed"
+"""The reason of a failure that was found when nothing fired any more: all firings are committed."""
+
 
 class NetworkResult(msgspec.Struct, kw_only=True):
     """What a run of a network came to. `outputs` are the tokens at each output port, and

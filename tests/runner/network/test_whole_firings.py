@@ -637,7 +637,7 @@ async def test_a_parameter_changed_to_what_only_equals_it_is_noticed(value: Any,
     assert (result.steps, result.error and result.error.message.partition(",")[0]) == (2, "changes self.table")
 
 
-async def test_a_large_parameter_is_looked_at_less_often_and_the_late_finding_says_so() -> None:
+async def test_a_large_parameter_is_looked_at_less_often_and_the_late_finding_says_so(tmp_path: Path) -> None:
     @actor
     class Keeps:
         table: list[int]
@@ -655,6 +655,15 @@ async def test_a_large_parameter_is_looked_at_less_often_and_the_late_finding_sa
     assert result.error is not None
     assert result.error.message.startswith("changes self.table (this firing or one of the ")
     assert 5 < result.steps < 30
+    trace = str(tmp_path / "t")
+    rest = await net.run({"x": [1, 1, 1, 1, 5, 1]}, trace=trace)
+    assert (rest.status, rest.steps, [each.firing.id for each in rest.failures]) == ("failed", 6, ["keeps#6"])
+    assert rest.error is not None
+    assert rest.error.message.startswith("changes self.table (one of the last 3 firings), which is a parameter")
+    plan = await asyncio.to_thread(check, open_job(trace, App(target="a:b", value=net, digest="d")))
+    assert [(found.code, found.subject) for found in plan.warnings] == [("parameter_changed", "keeps")]
+    done = await net.resume(trace).run()
+    assert (done.status, done.steps, done.outputs) == ("completed", 0, {"y": [1, 1, 1, 1, 5, 1]})
 
 
 class Panic(BaseException):
