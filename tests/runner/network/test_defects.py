@@ -15,6 +15,7 @@ from inspector import Agent, Call, Network, ScriptedModel, actor, tool
 from inspector.dataflow.codec import Codec
 from inspector.resume import open_job, resume
 from inspector.resume.apps import load
+from inspector.runner import threads
 from inspector.runner.errors import ResumeRefused
 
 RAN: Counter[Any] = Counter()
@@ -165,8 +166,10 @@ async def test_no_firing_waits_for_a_clock(workers: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(loop, "call_at", call_at)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     monkeypatch.setattr(time, "sleep", waits.append)
+    # Where the loop looks about by itself is a timer too; who waited for that would wait for longer than any test.
+    monkeypatch.setattr(threads, "BEAT", 3600.0)
     result = await twofold().run({"x": list(range(20))}, workers=workers)
-    assert (result.status, waits) == ("completed", [])
+    assert (result.status, [wait for wait in waits if wait < 3000]) == ("completed", [])
 
 
 def test_a_run_in_a_thread_of_a_program_leaves_the_program_as_it_was(
