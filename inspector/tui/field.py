@@ -14,13 +14,33 @@ ACTIONS = {
 class Field(Input):
     """What is typed or pasted into. What could act on the terminal becomes an escape. Its keys act in the
     order in which they come: Textual would insert all characters of a packet first and then do what a
-    Backspace between them asks for."""
+    Backspace between them asks for. Characters that wait together are inserted together: many of them are a
+    paste of a terminal that does not say so, and each alone would cost as much as the whole text."""
+
+    _typed = ""
+    """What is to be inserted when no more characters wait."""
 
     def validate_value(self, value: str) -> str:
         return one_line(value)
 
     async def on_key(self, event: events.Key) -> None:
+        if event.is_printable and event.key not in ACTIONS:
+            if not self._typed:
+                self.call_later(self._insert_typed)
+            self._typed += event.character or ""
+        else:
+            self._insert_typed()
+            if event.key not in ACTIONS:
+                return
+        event.stop()
+        event.prevent_default()
         if event.key in ACTIONS:
-            event.stop()
-            event.prevent_default()
             await self.run_action(ACTIONS[event.key])
+
+    def on_paste(self) -> None:
+        self._insert_typed()
+
+    def _insert_typed(self) -> None:
+        text, self._typed = self._typed, ""
+        if text:
+            self.replace(text, *self.selection)

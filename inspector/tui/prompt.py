@@ -24,7 +24,10 @@ class Prompt(Horizontal):
     """The widget. `kind` tells what it was opened for. What it is made of comes when it is opened first: no
     first paint waits for it."""
 
-    DEFAULT_CSS = "Prompt { height: 1; display: none; background: transparent; }"
+    DEFAULT_CSS = """
+    Prompt { height: 1; display: none; background: transparent; }
+    Prompt > Input { width: 1fr; }
+    """
 
     class Entered(Message):
         """Enter: `text` as it was typed."""

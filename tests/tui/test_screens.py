@@ -118,6 +118,22 @@ async def test_keys_in_the_packet_that_ends_a_prompt_are_for_the_page(
         assert not run.timeline.has_focus
 
 
+async def test_a_long_text_that_comes_key_by_key_is_taken_in_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.one()) as (app, pilot, messages):
+        run = run_screen(app)
+        await press(pilot, "slash")
+        for letter in [*("a" * 300), "left", "delete", *"bcd", "backspace", "e"]:  # with no pause between them
+            event = events.Key(letter, letter if len(letter) == 1 else None)
+            event.set_sender(app)
+            app.post_message(event)
+        wanted = "a" * 299 + "bce"
+        await until(pilot, lambda: run.prompt._field is not None and run.prompt._field.value == wanted)
+        await settle(pilot)
+        changes = {id(message) for message in messages if isinstance(message, Prompt.Typed)}
+        assert len(changes) < 20
+        assert texts(app)[-1].endswith("aaabce"), "its end is to be seen, and the cursor"
+
+
 async def test_a_search_shows_its_progress_and_escape_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     class Endless(fakes.Long):
         def find(self, text, start, *, backward=False):  # type: ignore[no-untyped-def]
