@@ -74,6 +74,8 @@ def test_show_reads_stdin() -> None:
         ("keys", b'{"colour": "red", "size": 3}', "colour"),
         ("lines", b'{"a": 1}\n{"a": 2}\n', "--format records"),
         ("wide", '{"format": 1}'.encode("utf-16"), "UTF-16"),
+        ("lost", bytes(1000), "zero bytes"),
+        ("list", b'[{"colour": "red"}, {"size": 3}]', "a list of objects with the keys colour"),
         ("page", b"<html></html>", "HTML"),
         ("db", b"SQLite format 3\x00" + b"\x00" * 84, "SQLite"),
     ],

@@ -1,6 +1,6 @@
 """A file of lines that may be very large, may be damaged, and may grow or be replaced while it is open."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -47,7 +47,7 @@ class LineFile:
         raise NotImplementedError
 
     def take_rest(self, rest: bytes) -> None:
-        """Take in what stands behind the last finished line; what follows it may rewind it."""
+        """Take in what stands behind the last finished line, where the file ends; what follows it may rewind it."""
         if rest:
             self.take([rest], self._scan.scanned)
 
@@ -74,6 +74,8 @@ class LineFile:
                 self.take(lines, begin)
                 self._first = self._first or lines[0][:EDGE]
                 self._known, self._edge = self._scan.scanned, lines[-1][-EDGE:]
+                if self.indexed:
+                    self.take_rest(b"")
             else:
                 self.take_rest(self._scan.rest())
                 self._known = self.file.size
@@ -97,13 +99,14 @@ class LineFile:
     def _problem(self, message: str) -> Problem:
         return Problem(severity="warning", where=self.file.label, message=message)
 
-    def value(self, line: bytes, offset: int) -> Value:
-        """The value of a line, its problems noted by their place. Raises Damaged."""
+    def value(self, line: bytes, offset: int, begin: Callable[[], int] | None = None) -> Value:
+        """The value of a line, its problems noted by their place. `begin` tells where the text stands where it is
+        but a part of what begins at `offset`. Raises Damaged."""
         problems: list[Problem] = []
         value = self._parse(line, offset, Place(self.file.label, 0, offset), problems)
         if problems:  # rare: only now is it worth knowing the line's number
             problems.clear()
-            self._parse(line, offset, self._scan.place(offset), problems)
+            self._parse(line, offset, self._scan.place(begin() if begin else offset), problems)
             for problem in problems:
                 self.met(problem)
         return value

@@ -89,6 +89,11 @@ def unknown(probe: Probe) -> str:
     head = probe.head
     if not head.strip():
         return "is empty: there is nothing to read"
+    if not head.strip(b"\0"):
+        return (
+            "begins with nothing but zero bytes, as a file does that was set aside and never written, or whose "
+            f"contents a crash lost: look for an earlier copy; {_ADVICE}"
+        )
     for magic, words in _MAGICS:
         if head.startswith(magic):
             return f"{words}; {_ADVICE}"
@@ -99,10 +104,11 @@ def unknown(probe: Probe) -> str:
         return f"looks like UTF-16: convert it first, as with `iconv -f UTF-16 -t UTF-8`; {_ADVICE}"
     if b"\x00" in head or sum(byte < 9 for byte in head[:512]) > 8:
         return f"looks like binary data; {_ADVICE}"
-    if probe.keys:
-        keys = ", ".join(list(probe.keys)[:8])
+    if probe.keys or probe.item_keys:
+        keys = ", ".join(list(probe.keys or probe.item_keys)[:8])
         lines = _LINES if len(probe.lines) > 1 and all(probe.line_keys[:2]) else ""
-        return f"JSON of no known kind (an object with the keys {keys}); {_ADVICE}{lines}"
+        what = "an object" if probe.keys else "a list of objects"
+        return f"JSON of no known kind ({what} with the keys {keys}); {_ADVICE}{lines}"
     first = head.lstrip()[:1]
     if first == b"<":
         return f"looks like HTML or XML; {_ADVICE}"

@@ -61,6 +61,14 @@ class Probe:
 
         return [top_keys(line) for line in self.lines]
 
+    @cached_property
+    def item_keys(self) -> dict[str, str]:
+        """The same for the first object of the list that the file begins with."""
+        from inspector.formats.jsonreading import top_keys
+
+        head = self.head.lstrip()
+        return top_keys(head[1:].lstrip()) if head[:1] == b"[" else {}
+
     @property
     def is_database(self) -> bool:
         return self.head.startswith(SQLITE)

@@ -15,6 +15,7 @@ from inspector.formats.readers.opentelemetry.parents import Parents
 from inspector.formats.readers.opentelemetry.run import Trace
 from inspector.formats.readers.opentelemetry.span import hexadecimal, instant, moment
 from inspector.model.run import Usage
+from inspector.report.view import view
 from tests.fuzz import TIMES, check, fuzz
 
 DATA = Path(__file__).parent.parent / "data" / "opentelemetry"
@@ -293,6 +294,40 @@ def test_a_document_that_breaks_off(path: Path, limit: int, monkeypatch: pytest.
     ]
 
 
+CONSOLE = {
+    "name": "chat",
+    "context": {"trace_id": "0x" + TRACE, "span_id": "0x00000000000000b7", "trace_state": "[]"},
+    "parent_id": None,
+    "start_time": "2026-11-29T10:00:09.000000Z",
+    "end_time": "2026-11-29T10:00:10.000000Z",
+    "status": {"status_code": "OK"},
+    "attributes": {},
+}
+
+
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+@pytest.mark.parametrize("form", ["one line", "indented", "at the margin", "a line each"])
+def test_a_list_of_objects(path: Path, form: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `jq -s` makes it of lines, and a script of what its exporter holds in memory."""
+    long_units(monkeypatch, limit)
+    items = [otlp(span(3, parent=0), span(1, parent=0)), CONSOLE, otlp(span(0, "root"))]
+    data = json.dumps(items, indent={"indented": 2, "at the margin": 0}.get(form))
+    if form == "a line each":
+        data = "[\n" + ",\n".join(map(json.dumps, items)) + "\n]\n"
+    run = opened(path, data.encode())
+    assert sorted(names(run)) == ["chat", "part 1", "part 3", "root 0"]
+    assert not run.problems()
+    raw = run.raw(names(run).index("part 1") + 1)
+    assert raw is not None
+    assert data.encode()[int(raw.where.split(" ")[-1]) :].startswith(raw.text.encode())
+    torn = opened(path, data.encode()[: data.index("root 0")])
+    assert {"chat", "part 1", "part 3"} <= set(names(torn))
+    assert [problem.severity for problem in torn.problems()].count("error") == 1
+    between = opened(path, data.encode()[: data.rindex("{", 0, data.index('"chat"'))])
+    assert names(between) == ["part 1", "part 3"]
+    assert [problem.severity for problem in between.problems()].count("error") == 1
+
+
 @given(st.data())
 def test_a_long_unit_has_the_parts_of_a_short_one(data: st.DataObject) -> None:
     """Whatever the order of its keys and wherever it breaks off."""
@@ -492,6 +527,25 @@ def test_a_page_decodes_its_rows_only(path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(run.file, "span", lambda row: calls.append(row) or read(row))
     assert len(run.steps(1000, 1040)) == 40
     assert len(calls) == 40
+
+
+def test_a_view_decodes_a_span_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = units.spans.read
+    calls: list[str] = []
+    monkeypatch.setattr(units.spans, "read", lambda *values: calls.append(values[0]["spanId"]) or read(*values))
+    run = opened(path, lines(*CHAT, span(0)))
+    for _ in range(2):
+        view(run, len(run), 1, len(run) + 1)
+    assert len(calls) == len(set(calls)) == len(run)
+
+
+def test_what_is_odd_in_a_span_has_its_place(path: Path) -> None:
+    data = json.dumps(otlp(span(0), span(1))).encode().replace(b'"name": "part 1"', b'"name": "a", "name": "part 1"')
+    run = opened(path, data)
+    assert names(run) == ["part 0", "part 1"]
+    problem = next(iter(run.problems()))
+    at = int(problem.where.split(" ")[-1])
+    assert data[at:].startswith(b'"name": "part 1"')
 
 
 def test_parents_of_a_very_large_trace_are_looked_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces with the GenAI conventions: OTLP JSON, a line each or as one document, with
+"""OpenTelemetry traces with the GenAI conventions: OTLP JSON, a line each, as one document or as a list, with
 hexadecimal or base64 ids, and what the console exporter prints. A trace is a run, a span a step."""
 
 from inspector.errors import UnreadableError
@@ -11,7 +11,7 @@ NAME = "opentelemetry"
 
 
 def _claims(probe: Probe) -> bool:
-    return any(_is_otlp(keys) or _is_console(keys) for keys in [probe.keys, *probe.line_keys])
+    return any(_is_otlp(keys) or _is_console(keys) for keys in [probe.keys, *probe.line_keys, probe.item_keys])
 
 
 def _is_otlp(keys: dict[str, str]) -> bool:

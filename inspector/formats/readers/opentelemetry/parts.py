@@ -45,6 +45,7 @@ class _UnitParts(msgspec.Struct):
 
 
 _parts = msgspec.json.Decoder(_UnitParts).decode
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 # Where an object of either kind begins, also inside of a damaged line.
 _LEADS = re.compile(rb'\{\s*"(?:resourceSpans"|name"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"context")')
 
@@ -92,15 +93,34 @@ def cut(text: Text) -> Sequence[Part]:
     if len(text) > LONG:
         return Parts(text)
     try:
-        found = _parts(text)
-        return [
-            (one, resource.resource, scope.scope)
-            for resource in found.resourceSpans
-            for scope in resource.scopeSpans
-            for one in scope.spans
-        ]
+        if is_list(text):
+            return [part for item in _items(text) for part in _item(item)]
+        return _of_object(text)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return [_part(text, *places) for places in _salvaged(text)]
+
+
+def is_list(text: Text) -> bool:
+    """Whether a text begins with a list of objects."""
+    head = bytes(text[:BLANK]).lstrip()
+    return head[:1] == b"[" and head[1:].lstrip()[:1] in (b"{", b"")
+
+
+def _of_object(text: Text) -> list[Part]:
+    return [
+        (one, resource.resource, scope.scope)
+        for resource in _parts(text).resourceSpans
+        for scope in resource.scopeSpans
+        for one in scope.spans
+    ]
+
+
+def _item(text: Text) -> list[Part]:
+    """The parts of an object in a list: of OTLP, or a span as the console exporter prints it."""
+    try:
+        return _of_object(text)
+    except msgspec.DecodeError:
+        return [(text, None, None)]
 
 
 def _part(text: Text, *places: Place | None) -> Part:
@@ -114,7 +134,7 @@ def _located(text: Text) -> Iterator[Located]:
     with suppress(Damaged):
         end, whole = cutter.skip(begin)
         if whole and not bytes(text[end : end + BLANK]).strip():
-            return _walk(cutter, begin)
+            return _walk_list(cutter, begin) if is_list(text) else _walk(cutter, begin)
     return _salvaged(text)
 
 
@@ -124,7 +144,17 @@ def _salvaged(text: Text) -> Iterator[Located]:
         if b"resourceSpans" in bytes(text[begin : begin + BLANK]):
             yield from _walk(Spans(text[:end]), begin)
         else:
+            with suppress(Damaged):
+                end, _ = Spans(text[:end]).skip(begin)
             yield (begin, end), None, None
+
+
+def _walk_list(cutter: Spans, begin: int) -> Iterator[Located]:
+    for item in _elements(cutter, (begin, len(cutter))):
+        if b'"resourceSpans"' in _fields(cutter, item[0]):
+            yield from _walk(cutter, item[0])
+        else:
+            yield item, None, None
 
 
 def _walk(cutter: Spans, begin: int) -> Iterator[Located]:

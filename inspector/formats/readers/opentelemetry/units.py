@@ -1,8 +1,8 @@
 """The spans of a file, as columns: where each stands, to which trace it belongs, when it began.
 
 A unit is a JSON object that begins at the left margin: an OTLP object a line, one that is printed over many
-lines, or a span as the console exporter prints it. It holds any number of spans. A span is decoded when it
-is shown; of a whole file only ids and times are.
+lines, or a span as the console exporter prints it. A file that begins with a list of such objects is one
+unit. It holds any number of spans. A span is decoded when it is shown; of a whole file only ids and times are.
 """
 
 import mmap
@@ -10,8 +10,8 @@ import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice, repeat
 from operator import le
 from typing import Any
@@ -21,57 +21,23 @@ import msgspec
 from inspector.formats.document import mapped
 from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place
-from inspector.formats.linefile import BROKEN, LineFile
+from inspector.formats.linefile import BROKEN, EDGE, LineFile
 from inspector.formats.readers.opentelemetry import span as spans
-from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut
+from inspector.formats.readers.opentelemetry.ids import SpanIds, console_ids, ids_of, ids_of_one, number_of
+from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut, is_list
 from inspector.formats.readers.opentelemetry.span import Span
 from inspector.model.run import SourceInfo
 
 KEPT = 8
 """Units whose parts are kept."""
+READY = 1 << 19
+"""Bytes of spans, as they stand in the file, that are kept decoded."""
 CHUNK = 4096
 """Spans that are taken in at once."""
 UNKNOWN = -1
 _NONE = "0" * 16
 LATEST = (1 << 63) - 1
 """The last nanosecond since 1970 that a column holds, in the year 2262; later ones are sorted as it is."""
-
-
-class _SpanIds(msgspec.Struct):
-    traceId: Any = ""
-    spanId: Any = ""
-    parentSpanId: Any = ""
-    startTimeUnixNano: Any = None
-    endTimeUnixNano: Any = None
-
-
-class _ScopeIds(msgspec.Struct):
-    spans: list[_SpanIds] = []
-
-
-class _ResourceIds(msgspec.Struct):
-    scopeSpans: list[_ScopeIds] = []
-
-
-class _UnitIds(msgspec.Struct):
-    resourceSpans: list[_ResourceIds]
-
-
-class _Context(msgspec.Struct):
-    trace_id: str
-    span_id: str
-
-
-class _ConsoleIds(msgspec.Struct):
-    context: _Context
-    start_time: datetime
-    end_time: datetime
-    parent_id: str | None = None
-
-
-_ids = msgspec.json.Decoder(_UnitIds).decode
-_ids_of_one = msgspec.json.Decoder(_SpanIds).decode
-_console = msgspec.json.Decoder(_ConsoleIds).decode
 
 
 class SpanFile(LineFile):
@@ -90,8 +56,12 @@ class SpanFile(LineFile):
         self.traces: dict[str, int] = {}
         """Trace ids by the order in which they are met."""
         self._open = self._provisional = UNKNOWN
+        self._list = False
         self._copy: mmap.mmap | bytes | None = None
         self._cache: OrderedDict[int, Sequence[Part]] = OrderedDict()
+        self._ready: OrderedDict[int, tuple[Span, int]] = OrderedDict()
+        """Spans by their rows, each with the bytes of its text."""
+        self._ready_size = 0
 
     def __len__(self) -> int:
         """How many spans are known."""
@@ -102,7 +72,11 @@ class SpanFile(LineFile):
         offset, last = begin, len(lines) - 1
         for index, line in enumerate(lines):
             end = stop if index == last else offset + len(line)
-            if line[:1] == b"{" or (self._open == UNKNOWN and line.lstrip()[:1] == b"{"):
+            if not self.units and self._open == UNKNOWN and is_list(line):
+                self._open, self._list = offset, True
+            elif self._list:
+                pass
+            elif line[:1] == b"{" or (self._open == UNKNOWN and line.lstrip()[:1] == b"{"):
                 if self._open != UNKNOWN:
                     self._close(offset)
                 if line.rstrip()[-1:] == b"}":
@@ -153,12 +127,15 @@ class SpanFile(LineFile):
         unit = len(self.units)
         self.units.append(offset)
         try:
-            found = _ids_of(text) if len(text) <= LONG else map(_ids_of_one, self._parts_of(unit, text))
+            short = len(text) <= LONG and not self._list
+            found = ids_of(text) if short else map(ids_of_one, self._parts_of(unit, text))
             place = 0
             while chunk := list(islice(found, CHUNK)):
                 if not self._add_chunk(unit, place, chunk):
                     self._add_each(unit, place, offset, chunk, text)
                 place += len(chunk)
+            if self._list and bytes(text[-EDGE:]).rstrip()[-1:] != b"]":
+                self.damage(offset, "the list of spans breaks off")
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             self._forget(unit)
             if not self._add_console(unit, text):
@@ -172,8 +149,10 @@ class SpanFile(LineFile):
         rows = bisect_left(self.unit, unit)
         for column in (self.unit, self.place, self.trace, self.ids, self.parents, self.begins, self.ends):
             del column[rows:]
+        self._ready.clear()
+        self._ready_size = 0
 
-    def _add_chunk(self, unit: int, place: int, chunk: list[_SpanIds]) -> bool:
+    def _add_chunk(self, unit: int, place: int, chunk: list[SpanIds]) -> bool:
         """Take in spans of which nothing is odd, all at once; False, and nothing was taken in, when something
         is."""
         try:
@@ -206,10 +185,10 @@ class SpanFile(LineFile):
         self.ends.extend(last)
         return True
 
-    def _add_each(self, unit: int, place: int, offset: int, chunk: list[_SpanIds], text: Text) -> None:
+    def _add_each(self, unit: int, place: int, offset: int, chunk: list[SpanIds], text: Text) -> None:
         parts = self.parts(unit, text)
         for at in range(place, place + len(chunk)):
-            self._add_one(unit, at, offset, parts[at])
+            self._add_one(unit, at, offset, parts, text)
 
     def _trace(self, spelled: str) -> int:
         """The number of a trace, whichever way its id is spelled. Raises ValueError for no id."""
@@ -223,7 +202,7 @@ class SpanFile(LineFile):
 
     def _add_console(self, unit: int, text: Text) -> bool:
         try:
-            found = _console(text)
+            found = console_ids(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return False
         start, end = found.start_time, found.end_time
@@ -238,21 +217,23 @@ class SpanFile(LineFile):
             if len(text) > LONG:
                 raise ValueError("broken off, or no JSON")
             value = self.value(bytes(text), offset)
-            if not isinstance(value, dict):
+            if not isinstance(value, list if self._list else dict):
                 raise ValueError("no object")
         except BROKEN as error:
             self.damaged(bytes(text) if len(text) <= LONG else b"", offset, error)
-        for place, part in enumerate(self.parts(unit, text)):
-            self._add_one(unit, place, offset, part)
+        parts = self.parts(unit, text)
+        for place in range(len(parts)):
+            self._add_one(unit, place, offset, parts, text)
 
-    def _add_one(self, unit: int, place: int, offset: int, part: Part) -> None:
+    def _add_one(self, unit: int, place: int, offset: int, parts: Sequence[Part], text: Text) -> None:
         try:
-            found = self._span(part, offset)
+            found = self._span(parts, place, offset, lambda: text)
         except BROKEN:
             return  # what is damaged is listed with its unit; what is no span is none
         for oddity in found.oddities:
             self.damage(offset, f"span {found.name!r}: {oddity}", severity="warning")
         self._append(unit, place, found.trace, found.id, found.parent or "", found.start, found.end)
+        self._keep(len(self.unit) - 1, found, len(parts[place][0]))
 
     def _append(
         self, unit: int, place: int, trace: str, name: str, parent: str, begin: int | None, end: int | None
@@ -261,8 +242,8 @@ class SpanFile(LineFile):
         self.unit.append(unit)
         self.place.append(place)
         self.trace.append(number)
-        self.ids.append(_number(name))
-        self.parents.append(_number(parent) if parent else 0)
+        self.ids.append(number_of(name))
+        self.parents.append(number_of(parent) if parent else 0)
         self.begins.append(UNKNOWN if begin is None else min(begin, LATEST))
         self.ends.append(UNKNOWN if end is None else min(end, LATEST))
 
@@ -270,11 +251,14 @@ class SpanFile(LineFile):
         """Where a unit ends."""
         return self.units[unit + 1] if unit + 1 < len(self.units) else self._known or self.file.size
 
+    def _text_of(self, unit: int) -> Text:
+        return self.text(self.units[unit], self.end(unit))
+
     def parts(self, unit: int, text: Text | None = None) -> Sequence[Part]:
         """The texts of a unit's spans."""
         if unit not in self._cache:
             offset = self.units[unit]
-            parts = self._cache[unit] = cut(self.text(offset, self.end(unit)) if text is None else text)
+            parts = self._cache[unit] = cut(self._text_of(unit) if text is None else text)
             if isinstance(parts, Parts) and parts.more:
                 self.damage(offset, f"more than {len(parts)} spans: the rest is not looked at", severity="warning")
             if len(self._cache) > KEPT:
@@ -283,18 +267,37 @@ class SpanFile(LineFile):
 
     def span(self, row: int) -> Span:
         """The span of a row. Raises one of BROKEN when it is not readable any more."""
+        if row in self._ready:
+            self._ready.move_to_end(row)
+            return self._ready[row][0]
         unit, place = self.unit[row], self.place[row]
         parts = self.parts(unit)
         if place >= len(parts):
             raise ValueError("the span is gone from the file")
-        return self._span(parts[place], self.units[unit])
+        found = self._span(parts, place, self.units[unit], lambda: self._text_of(unit))
+        self._keep(row, found, len(parts[place][0]))
+        return found
 
-    def _span(self, part: Part, offset: int) -> Span:
-        text, resource, scope = (None if piece is None else bytes(piece) for piece in part)
-        assert text is not None
-        value = self.value(text, offset)
-        above = [None if piece is None else self.value(piece, offset) for piece in (resource, scope)]
-        return spans.read(value, *above)
+    def _keep(self, row: int, span: Span, size: int) -> None:
+        """Keep a span ready: a run is asked for its spans from many sides."""
+        if row in self._ready or size > READY:
+            return
+        self._ready[row] = span, size
+        self._ready_size += size
+        while self._ready_size > READY:
+            self._ready_size -= self._ready.popitem(last=False)[1][1]
+
+    def _span(self, parts: Sequence[Part], place: int, offset: int, unit: Callable[[], Text]) -> Span:
+        """The span at a place of the unit that begins at `offset`, of which `unit` gives the text."""
+
+        def begin(piece: bytes) -> int:
+            if isinstance(parts, Parts) and piece is found[0]:
+                return offset + parts.begin(place)
+            return offset + max(bytes(unit()).find(piece), 0)
+
+        found = [None if piece is None else bytes(piece) for piece in parts[place]]
+        values = [None if piece is None else self.value(piece, offset, partial(begin, piece)) for piece in found]
+        return spans.read(*values)
 
     def line_of(self, row: int) -> Place:
         """Where a span's unit stands."""
@@ -304,7 +307,7 @@ class SpanFile(LineFile):
         """The text of a span's unit where it is alone in it, else of the span; and where that begins."""
         unit = self.unit[row]
         parts, offset = self.parts(unit), self.units[unit]
-        text = self.text(offset, self.end(unit))
+        text = self._text_of(unit)
         if len(parts) == 1:
             return bytes(text).strip(), offset
         place = self.place[row]
@@ -345,18 +348,3 @@ class SpanFile(LineFile):
             if found >= 0:
                 return low + found // 8
         return None
-
-
-def _ids_of(text: Text) -> Iterator[_SpanIds]:
-    found = _ids(text)
-    return (one for resource in found.resourceSpans for scope in resource.scopeSpans for one in scope.spans)
-
-
-def _number(name: str) -> int:
-    """A span id as a number: the same for every spelling of it, 0 for none."""
-    try:
-        if len(name) == 16:
-            return int(name, 16)
-        return int(spans.hexadecimal(name, 8) or "0", 16) & (1 << 64) - 1
-    except ValueError:
-        return hash(name) & (1 << 64) - 1
