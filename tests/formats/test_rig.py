@@ -91,10 +91,10 @@ def test_all_answered_is_not_waiting_for_tools(tmp_path: Path) -> None:
         ({"AwaitingAdvance": {"items": [text("x")], "skipped": {}}}, "interrupted", None, True, ()),
         ({"AwaitingAdvance": {"items": [asked("a")], "skipped": {}}}, "suspended", "tools", True, ()),
         ("Exploding", "unknown", None, False, ("version_unsupported",)),
-        (17, "unknown", None, False, ("version_unsupported",)),
-        (None, "unknown", None, False, ("version_unsupported",)),
+        (17, "unknown", None, False, ("value_unreadable",)),
+        (None, "unknown", None, False, ("value_unreadable",)),
         ({"ExecutingTools": []}, "interrupted", None, True, ()),
-        ({"ExecutingTools": {"odd": 1}}, "interrupted", None, True, ()),
+        ({"ExecutingTools": {"odd": 1}}, "unknown", None, False, ("value_unreadable",)),
         ({"AwaitingModel": {"recorded": True}}, "interrupted", None, False, ("model_in_flight",)),
     ],
 )
@@ -106,7 +106,7 @@ def test_states(
     assert (found.resume.possible, found.resume.reasons) == (possible, reasons)
     assert found.run.error is None
     if status == "unknown":
-        assert "unknown state" in told(found)
+        assert "state" in told(found)
 
 
 def test_a_model_call_in_flight_is_ambiguous(tmp_path: Path) -> None:
@@ -288,6 +288,51 @@ def test_what_does_not_pair_is_told_with_its_place(tmp_path: Path) -> None:
         offset = int(problem.where.removeprefix("run.json:1 byte "))
         assert (tmp_path / "run.json").read_bytes()[offset : offset + 8] == b'{"role":'
     assert pending(shown(tmp_path, dangling)) == [("read", "end_1", "ambiguous")]
+
+
+WRONG = (
+    ({"ExecutingTools": "x"}, "ExecutingTools holds text, where a list is expected", False),
+    ({"ExecutingTools": None}, "ExecutingTools holds null", False),
+    ({"ExecutingTools": ["x", slot("a")]}, "ExecutingTools[0] is text", True),
+    ({"ExecutingTools": [slot("a") | {"tool_call": 5}]}, "ExecutingTools[0].tool_call is a number", True),
+    ({"ExecutingTools": [slot("a") | {"preresolved_result": "x"}]}, "[0].preresolved_result is text", True),
+    ({"ExecutingTools": [{"slots": [{"Burn": 1}]}, {}]}, "ExecutingTools[0].slots[0] is none of Execute", True),
+    ({"ExecutingTools": [{"slots": [{"Execute": "x"}]}, {}]}, "slots[0].Execute is text", True),
+    ({"AwaitingAdvance": [1]}, "AwaitingAdvance holds a list, where an object is expected", False),
+    ({"AwaitingAdvance": {"items": "x"}}, "AwaitingAdvance.items is text, where a list", True),
+    ({"AwaitingAdvance": {"items": [asked("a") | {"function": []}]}}, "items[0].function is a list", True),
+    ({"AwaitingAdvance": {"items": [], "internal_call_ids": [["a"]]}}, "internal_call_ids[0] is no pair", True),
+    ({"ResolvingToolCalls": True}, "ResolvingToolCalls holds true or false", False),
+    ({"ResolvingToolCalls": {"items": [7], "skipped": {"0\x1b": 1}}}, "skipped.0\\u001b is a number", True),
+    ({"ResolvingToolCalls": {"items": [], "allowed_tool_names": [1]}}, "allowed_tool_names[0] is a number", True),
+    ({"Done": "x"}, "Done holds text, where an object is expected", False),
+    ({"Done": {"output": [1]}}, "Done.output is a list, where text", True),
+    ({"PreparingRequest": 5}, "PreparingRequest holds a number", True),
+    ({"Failed": None, "Done": {}}, "names 2: Failed, Done", False),
+    ("Done", "the state Done stands without what it holds", False),
+    ({}, "the state names none", False),
+)
+
+
+@pytest.mark.parametrize("generation", [{}, {"output_retries": 0}, {"format": 1}, {"format": 4}])
+def test_states_of_another_shape_are_named_with_their_place(generation: dict[str, Any], tmp_path: Path) -> None:
+    for state, words, known in WRONG:
+        found = shown(tmp_path, saved(state, GO, assistant(asked("a")), **generation))
+        (place,) = {problem.where for problem in found.problems if words in problem.message} or {""}
+        assert place, (state, told(found))
+        data = (tmp_path / "run.json").read_bytes()
+        assert data[int(place.split(" ")[-1]) :].startswith(json.dumps(state).encode())
+        assert (found.run.status == "unknown") is not known
+        if not known:
+            assert "value_unreadable" in found.resume.reasons or generation.get("format") == 4
+
+
+@pytest.mark.parametrize("name", ["chat_history", "new_messages", "completion_calls", "usage", "turn_tools"])
+def test_fields_of_another_kind_are_named_with_their_place(name: str, tmp_path: Path) -> None:
+    found = shown(tmp_path, saved("PreparingRequest", GO) | {name: "x"})
+    (problem,) = found.problems
+    assert f"{name} is text, where a" in problem.message
+    assert (tmp_path / "run.json").read_bytes()[int(problem.where.split(" ")[-1]) :].startswith(b'"x"')
 
 
 def test_unknown_parts_and_roles_are_told(tmp_path: Path) -> None:

@@ -102,8 +102,13 @@ def outlines(value: Value, tell: Callable[[str], None]) -> list[Outline]:
         tell(f"a message of the unknown role {preview(value.get('role'), 60)}")
     else:
         for part in _parts(value):
-            if kind_of(part) is None:
+            kind = kind_of(part)
+            if kind is None:
                 tell(f"a part of the unknown kind {preview(_tag(part), 60)}")
+            elif kind == "toolcall" and call_of(part).name == "?":
+                tell("a call that does not say what is called")
+        if not isinstance(value.get("content"), str | list):
+            tell(f"a message without contents: they are {preview(value.get('content'), 60)}")
     found = []
     for message in messages_of(value):
         mark, ids = outline(message)

@@ -12,6 +12,7 @@ from inspector.formats.conversation import Conversation, letter
 from inspector.formats.document import WHOLE_LIMIT, Document, Elements
 from inspector.formats.jsontext import NOTES
 from inspector.formats.pairing import Pairing
+from inspector.formats.readers.rig.shapes import of_fields
 from inspector.formats.readers.rig.standing import standing
 from inspector.formats.readers.rig.timeline import Messages
 from inspector.model.run import (
@@ -55,6 +56,8 @@ class RigRun:
         self.source = SourceInfo(path=one_line(document.file.path), format="rig", version=version)
         if version == "4":
             self._tell(document.where("format"), PARTLY)
+        for where, fault in of_fields(document):
+            self._tell(where, fault)
         self._standing = standing(document, self._tell_of_state)
         history, new = document.elements("chat_history"), document.elements("new_messages")
         self._history = history is not None

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -9,10 +10,10 @@ import msgspec
 from inspector.formats.contents import name_of, text_of
 from inspector.formats.document import Fields
 from inspector.formats.readers.rig.parts import call_of, kind_of, reply, result_of
+from inspector.formats.readers.rig.shapes import BODIES, LISTED, kind, of_body, of_state
 from inspector.model.run import Call, Message, Pending, PendingStatus, RunStatus
 from inspector.model.values import Value, preview
 
-KNOWN = ("PreparingRequest", "AwaitingModel", "ResolvingToolCalls", "AwaitingAdvance", "ExecutingTools", "Done")
 IN_FLIGHT = "the request was sent and no answer is recorded: it may have been carried out"
 
 
@@ -35,27 +36,48 @@ def standing(document: Fields, tell: Callable[[str], None]) -> Standing:
     """Where the run of a document stands; what is odd about it is told."""
     if "state" not in document:
         tell("the run's state is not in the file")
-        return Standing(status="unknown", reasons=("value_unreadable",))
+        return UNREADABLE
     inner = document.inside("state")
     if inner is None:
         return _bare(document.get("state"), tell)
-    name = next(iter(inner.names), "")
-    if name == "Done":
-        done = inner.inside(name)
-        values = {"output": done.get("output")} if done is not None and "output" in done else {}
+    names = inner.names
+    if len(names) > 1:
+        listed = ", ".join(preview(name, 60) for name in names[:8])
+        tell(f"the run is in one state, and this names {len(names)}: {listed}")
+        return UNREADABLE
+    name = next(iter(names), "")
+    done = inner.inside(name) if name == "Done" else None
+    if done is not None:
+        values = {"output": done.get("output")} if "output" in done else {}
+        # The messages, which may be many, are looked at where they are shown.
+        told = {key: done.get(key) for key in done.names if key not in ("messages", "completion_calls")}
+        _tell_faults(name, told, tell)
         return Standing(status="completed", batch=(), reasons=("terminal",), values=values)
     body = inner.get(name)
-    if name in ("PreparingRequest", "AwaitingModel", "Failed"):
-        return _bare(name, tell)
+    fault = of_body(name, body)
+    if fault is not None and name in BODIES:
+        tell(f"{fault}: what is owed in it is not known")
+        return UNREADABLE
+    if fault is not None and name in ("PreparingRequest", "AwaitingModel", "Failed"):
+        tell(fault)
+    _tell_faults(name, body, tell)
     if name == "ExecutingTools":
-        return _executing(body if isinstance(body, list) else [])
-    if name in ("AwaitingAdvance", "ResolvingToolCalls") and isinstance(body, dict):
+        return _executing(body)
+    if name in ("AwaitingAdvance", "ResolvingToolCalls"):
         output_tool = document.get("output_tool_name")
         found = _resolving(body) if name == "ResolvingToolCalls" else _advancing(body, output_tool)
         for call_id in _ambiguous(found.batch or ()):
             tell(f"two calls share the id {call_id} and have no other: which is which cannot be told")
         return found
     return _bare(name, tell)
+
+
+UNREADABLE = Standing(status="unknown", reasons=("value_unreadable",))
+
+
+def _tell_faults(name: str, body: Value, tell: Callable[[str], None]) -> None:
+    for fault in islice(of_state(name, body), LISTED):
+        tell(fault)
 
 
 def _bare(name: Value, tell: Callable[[str], None]) -> Standing:
@@ -66,6 +88,15 @@ def _bare(name: Value, tell: Callable[[str], None]) -> Standing:
         return Standing(status="interrupted", batch=(model,), reasons=("model_in_flight",))
     if name == "Failed":
         return Standing(status="failed", reasons=("terminal",))
+    if name == "":
+        tell("the state names none")
+        return UNREADABLE
+    if not isinstance(name, str):
+        tell(f"the state is {kind(name)}, where its name is expected")
+        return UNREADABLE
+    if name in BODIES:
+        tell(f"the state {name} stands without what it holds: what is owed in it is not known")
+        return UNREADABLE
     tell(f"the unknown state {preview(name, 60)}")
     return Standing(status="unknown", reasons=("version_unsupported",))
 
