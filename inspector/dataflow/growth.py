@@ -1,11 +1,14 @@
-"""A graph that has only grown since a run was made, and the run brought over into it.
+"""A graph that has only grown since a run was made, or stands in another order, and the run brought over into it.
 
 What is new may come along where it touches nothing that holds tokens or state: a node that was not there, and a queue
 that leads to one, out of the network, or to a node that has neither tokens nor a state nor has begun anything.
+
+The order of nodes says which of them fires first where several can, as the number of workers does, and nothing else:
+queues are the same wherever they stand, since a port takes its tokens in the order in which they arrived.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -34,23 +37,26 @@ def added(graph: Graph, plan: Plan) -> list[str]:
 
 
 def without(plan: Plan, graph: Graph) -> Plan:
-    """The part of a plan that a recorded graph has. Raises ValueError where what is new gives an old node a port."""
+    """The part of a plan that a recorded graph has, in its order. Raises ValueError where what is new gives an old node
+    a port."""
     nodes, edges = _known(graph)
-    kept = [number for number, node in enumerate(plan.nodes) if node.name in nodes]
-    stay = [number for number, link in enumerate(plan.links) if edge_name(link) in edges]
+    kept = _ordered([node.name for node in plan.nodes], nodes)
+    stay = _ordered([edge_name(link) for link in plan.links], edges)
     node_at = {old: new for new, old in enumerate(kept)}
     link_at = {old: new for new, old in enumerate(stay)}
 
     def ports(old: Ports) -> Ports:
         return {
-            port: left for port, queues in old.items() if (left := tuple(link_at[q] for q in queues if q in link_at))
+            port: left
+            for port, queues in old.items()
+            if (left := tuple(sorted(link_at[queue] for queue in queues if queue in link_at)))
         }
 
     def smaller(node: Node) -> Node:
         reads = ports(node.reads)
         if gained := [port for port in node.reads if port not in reads]:
             raise ValueError(f"{node.name}: its input port {gained[0]} was not connected")
-        body = [node_at[number] for number in node.body if number in node_at]
+        body = sorted(node_at[number] for number in node.body if number in node_at)
         inside = range(body[0], body[-1] + 1) if body else range(0)
         return dataclasses.replace(node, reads=reads, writes=ports(node.writes), body=inside)
 
@@ -66,7 +72,7 @@ def without(plan: Plan, graph: Graph) -> Plan:
         ),
         inputs=ports(plan.inputs),
         outputs=ports(plan.outputs),
-        networks=tuple(path for path in plan.networks if "/".join(path) in nodes),
+        networks=tuple(plan.networks[number] for number in _ordered(["/".join(path) for path in plan.networks], nodes)),
     )
 
 
@@ -91,7 +97,7 @@ def touched(run: NetworkRun, plan: Plan) -> Iterator[str]:
 
 
 def grown(run: NetworkRun, plan: Plan) -> NetworkRun:
-    """The run of the smaller plan, in the larger one: what is new is as at the beginning of a run."""
+    """The run of the smaller or otherwise ordered plan, in this one: what is new is as at the beginning of a run."""
     fresh, state, machine = NetworkRun(plan, run.values), run.state(), run.machine()
     empty = fresh.state()
     queues = _placed(empty.queues or (), state.queues or ())
@@ -124,8 +130,15 @@ def grown(run: NetworkRun, plan: Plan) -> NetworkRun:
     )
 
 
-def _known(graph: Graph) -> tuple[set[str], set[str]]:
-    return {node.id for node in graph.nodes or ()}, {edge.id for edge in graph.edges or ()}
+def _known(graph: Graph) -> tuple[dict[str, int], dict[str, int]]:
+    """Where each node and each edge stands in a graph, by id."""
+    nodes = {node.id: place for place, node in enumerate(graph.nodes or ())}
+    return nodes, {edge.id: place for place, edge in enumerate(graph.edges or ())}
+
+
+def _ordered(names: Sequence[str], places: Mapping[str, int]) -> list[int]:
+    """The numbers of the names that have a place, by it."""
+    return sorted((number for number, name in enumerate(names) if name in places), key=lambda n: places[names[n]])
 
 
 def _placed(empty: Sequence[Part], old: Sequence[Part]) -> tuple[Part, ...]:

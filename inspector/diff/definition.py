@@ -42,7 +42,7 @@ class EdgeChange(Record, frozen=True, kw_only=True):
 
 
 class GraphDiff(Record, frozen=True, kw_only=True):
-    """Nodes and edges by id. `reordered`: the same ones in another order. The digests are those that the
+    """Nodes and edges by id. `reordered`: those of both in another order. The digests are those that the
     sides carry, None where one has none."""
 
     added_nodes: tuple[str, ...] = ()
@@ -135,7 +135,8 @@ def _missing(here: Sequence[Node] | Sequence[Edge], there: Sequence[Node] | Sequ
 
 def _reordered(old: Sequence[Node] | Sequence[Edge], new: Sequence[Node] | Sequence[Edge]) -> bool:
     before, after = _ids(old), _ids(new)
-    return before != after and sorted(before) == sorted(after)
+    common = {*before} & {*after}
+    return [name for name in before if name in common] != [name for name in after if name in common]
 
 
 def _nodes(old: Sequence[Node], new: Sequence[Node]) -> Iterable[NodeChange]:

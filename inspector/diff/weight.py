@@ -41,7 +41,7 @@ def weigh(left: Side, diff: Diff, found: Mapping[str, Weight] | None = None) -> 
     open_calls = {item.name: item for item in pending if item.kind == "tool" and item.status in OPEN}
     return (
         *_tools(diff, open_calls, found),
-        *_graph(diff),
+        *_graph(diff, found),
         *_hooks(diff),
         *_settings(diff),
         *(_state(change) for change in diff.state),
@@ -80,7 +80,7 @@ def _changed(tool: ToolChange, call: Pending | None, found: Mapping[str, Weight]
         )
 
 
-def _graph(diff: Diff) -> Iterator[Weighed]:
+def _graph(diff: Diff, found: Mapping[str, Weight] | None) -> Iterator[Weighed]:
     graph, gone = diff.graph, "tokens are on their way by the graph as it was"
     yield from _listed("Graph", "-", "node", graph.removed_nodes, "breaking", gone)
     yield from _listed("Graph", "+", "node", graph.added_nodes, "breaking", gone)
@@ -110,12 +110,14 @@ def _graph(diff: Diff) -> Iterator[Weighed]:
                 right=change.right,
                 why="the new one holds from here on",
             )
+    # A plan that refuses nothing does not take another order for another graph.
+    borne = graph.reordered and found is not None and "breaking" not in found.values()
     if graph.reordered:
         why = "the order decides which of two ready actors is first"
         yield Weighed(section="Graph", sign="~", subject="the same nodes and edges in another order", why=why)
     structure = (graph.added_nodes, graph.removed_nodes, graph.added_edges, graph.removed_edges, graph.changed_nodes)
     digests = (graph.left_digest, graph.right_digest)
-    if None not in digests and digests[0] != digests[1] and not any(structure):
+    if None not in digests and digests[0] != digests[1] and not any(structure) and not borne:
         yield Weighed(
             section="Graph",
             sign="~",

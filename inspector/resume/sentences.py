@@ -34,6 +34,8 @@ SENTENCES = {
     "already_resumed": "Somebody has gone on with this run before. Going on again makes a second run, and may do "
     "things twice.",
     "parameters_unknown": "The file does not say what some parts were set to, so that today's settings are used.",
+    "graph_reordered": "Nodes or edges of the network stand in another order than in the run. That of edges means "
+    "nothing; that of nodes says whose turn it is.",
     "parameter_changed": "Firings of the run may have gone by what was not to change. Mend the body, and go on from a "
     "step before them, where that matters.",
     "replay_may_stop": "What was done is replayed by running the same code on the same tokens, and may come out "

@@ -256,6 +256,8 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRu
     for edge in base.diff.graph.changed_edges:
         detail = ", ".join(f"{change.path} was {change.left}, and is {change.right}" for change in edge.changes)
         yield warn("edge_changed", edge.id, f"{detail}; the new one holds")
+    if base.diff.graph.reordered:
+        yield warn("graph_reordered", flat.name, "which of several nodes that can fire is first may be another one now")
     for change in base.diff.settings:
         yield warn("settings_changed", change.path, f"was {change.left}, and is {change.right}; the new one holds")
     for name, fields in dropped(run):

@@ -43,7 +43,8 @@ def hooked(saved: SavedNetwork, today: Definition, codes: Container[str]) -> Non
 
 def fitted(saved: SavedNetwork, plan: Plan, today: Definition, values: Values) -> Fitted:
     """The saved run as one of today's plan. Raises ResumeRefused, naming each node and edge, when the graph is another
-    than by additions that touch nothing which holds tokens or state, and each value that today's code cannot read."""
+    than by its order and additions that touch nothing which holds tokens or state, and each value that today's code
+    cannot read."""
     graph = saved.header.definition.graph
     if graph is None or graph.digest is None:
         raise ResumeRefused(saved.path, "definition_unknown", "the trace does not record its graph")
@@ -74,7 +75,7 @@ def _grown(saved: SavedNetwork, graph: Graph, plan: Plan, today: Graph, values: 
             changes = [str(error)]
     if smaller is None or digest(smaller) != graph.digest:
         new = [f"{'edge' if '-->' in name else 'node'} {name} is new" for name in additions]
-        why = "; ".join([*changes, *new]) if changes else "nodes, ports or edges stand in another order"
+        why = "; ".join([*changes, *new]) if changes else "a node has other output ports that nothing is connected to"
         raise ResumeRefused(plan.name, "graph_changed", why)
     run = saved.restore(smaller, values)
     if touched := list(growth.touched(run, plan)):

@@ -1,6 +1,7 @@
 """A graph that has grown: what touches nothing is accepted one by one, anything else is refused by name."""
 
 import asyncio
+import dataclasses
 import random
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ import msgspec
 import pytest
 
 from inspector import Agent, Network, ScriptedModel, actor
+from inspector.dataflow import network as dataflow
 from inspector.dataflow.definition import digest
 from inspector.dataflow.growth import grown, without
 from inspector.dataflow.machine import NetworkRun
+from inspector.dataflow.network import Loop, When
 from inspector.dataflow.plan import flatten
 from inspector.diff import Side
 from inspector.diff.weight import weigh
@@ -19,8 +22,9 @@ from inspector.errors import UsageError
 from inspector.model.run import Definition
 from inspector.model.values import to_json
 from inspector.report.difftext import diff_report
-from inspector.resume import Refused, check, open_job, resume
+from inspector.resume import Refused, check, open_job, resume, today
 from inspector.resume.apps import App
+from inspector.resume.judge import against
 from inspector.resume.plan import Decisions
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network.nodes import described
@@ -90,9 +94,12 @@ async def test_what_is_new_is_accepted_one_by_one(before: bool, tmp_path: Path) 
         (lambda net: net.connect(net.input("more"), _at(net, "fragile", "number")), "fragile, which holds tokens"),
         (lambda net: net.nodes.update(fragile=net.nodes["sum"]), "node fragile is another"),
         (lambda net: net.connections.pop(1), "nothing is connected"),
-        (lambda net: net.nodes.update(sum=net.nodes.pop("sum")), "another order"),
+        (
+            lambda net: _of(net, "fragile", outputs=("out", "more")),
+            "has other output ports that nothing is connected to",
+        ),
     ],
-    ids=["state", "tokens", "class", "gone", "order"],
+    ids=["state", "tokens", "class", "gone", "port"],
 )
 async def test_what_touches_something_is_refused_by_name(change: Any, why: str, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
@@ -107,6 +114,57 @@ def _at(net: Network, node: str, port: str) -> Any:
     from inspector.dataflow.network import Port
 
     return Port(net, node, port, False)
+
+
+def _of(net: Network, node: str, **fields: Any) -> None:
+    net.nodes[node] = dataclasses.replace(net.nodes[node], **fields)  # type: ignore[type-var]
+
+
+def test_another_order_is_told_and_the_run_goes_on(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    asyncio.run(failed(path))
+    net = line()
+    net.nodes = dict(reversed(net.nodes.items()))
+    job = open_job(path, App(target="a:b", value=net, digest="d"))
+    plan = check(job)
+    assert (plan.resumable, plan.diff.graph.reordered) == (True, True)
+    assert [(warning.code, warning.accept) for warning in plan.warnings] == [("graph_reordered", False)]
+    verdict = against(job.source, job.step, today(job.app), plan)[1]
+    assert {item.weight for item in verdict if item.section == "Graph"} == {"harmless"}
+    assert resume(job, lambda event: None).output == {"y": [1, 3]}
+    job = open_job(path, App(target="a:b", value=line(), digest="d"), step=1)
+    assert [warning.code for warning in check(job).warnings if warning.code == "graph_reordered"] == []
+
+
+def shuffled(net: dataflow.Network, rng: random.Random) -> None:
+    rng.shuffle(net.connections)
+    for body in net.nodes.values():
+        inner = [body.body] if isinstance(body, Loop) else body.branches.values() if isinstance(body, When) else [body]
+        for each in inner:
+            if isinstance(each, dataflow.Network):
+                shuffled(each, rng)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_order_in_which_edges_are_connected_changes_nothing(seed: int) -> None:
+    """Nor where a run goes on with the other order in the middle."""
+    plan, net = flatten(random_network(random.Random(seed))), random_network(random.Random(seed))
+    shuffled(net, random.Random(seed))
+    other, graph = flatten(net), described(plan).graph
+    assert graph is not None
+    assert digest(without(other, graph)) == digest(plan)
+    clean = NetworkRun(plan)
+    clean.feed({"number": [3, 6]})
+    names = [done.step.name for done in run_on(clean)]
+    for stop in range(0, len(names), 3):
+        run = NetworkRun(without(other, graph))
+        run.feed({"number": [3, 6]})
+        steps = run_on(run)
+        for _ in range(stop):
+            next(steps)
+        over = grown(run, other)
+        assert [done.step.name for done in run_on(over)] == names[stop:]
+        assert to_json(outputs(over)["result"]) == to_json(outputs(clean)["result"])
 
 
 async def test_a_loop_that_is_not_through_takes_nothing_new(tmp_path: Path) -> None:
