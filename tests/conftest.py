@@ -1,6 +1,7 @@
 """What holds for every test: a terminal that is always the same, and snapshots under `snapshots/`."""
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -19,8 +20,17 @@ SVGImageExtension.dirname = classmethod(_dirname)
 
 
 # What a test leaves behind (claims, traces, the audit log) is nobody's.
-for _name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
-    os.environ[_name] = tempfile.mkdtemp(prefix="runinspect-test-")
+OWN = {name: tempfile.mkdtemp(prefix="runinspect-test-") for name in ("XDG_STATE_HOME", "XDG_DATA_HOME")}
+os.environ.update(OWN)
+
+
+def pytest_unconfigure() -> None:
+    for folder in OWN.values():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# Tests start hundreds of processes, each of which would compile everything again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
