@@ -97,6 +97,18 @@ class Journaled(Protocol):
 
 
 @runtime_checkable
+class Claimed(Protocol):
+    """What a RunSource offers besides whose runs are claimed by another name than their id."""
+
+    claim: str
+
+
+def claim_of(source: RunSource) -> str | None:
+    """By what name a run is claimed on this host; None where it has none."""
+    return source.claim if isinstance(source, Claimed) else source.run().id
+
+
+@runtime_checkable
 class Narrowing(Protocol):
     """A set of runs that can be asked for some of them, at the cost of those alone."""
 

@@ -61,10 +61,10 @@ def whereabouts(link: RunLink, beside: str) -> Part | None:
     return None if found is None else Part(found[0], run=found[1], step=link.step)
 
 
-def went_on(run: str, known: int) -> tuple[int, str | None]:
-    """(how many runs a run was resumed as, the trace of the newest where there are more than `known` and it has
-    begun)."""
-    found = Claims().successors(run)
+def went_on(claim: str, known: int) -> tuple[int, str | None]:
+    """(how many runs the one with a claim was resumed as, the trace of the newest where there are more than `known` and
+    it has begun)."""
+    found = Claims().successors(claim)
     trace = found[-1].trace if len(found) > known else None
     return len(found), trace if trace is not None and _begun(trace) else None
 

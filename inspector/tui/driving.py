@@ -16,7 +16,7 @@ import msgspec
 
 from inspector.errors import InspectorError, UsageError
 from inspector.model.run import Pending
-from inspector.model.source import RunSource
+from inspector.model.source import RunSource, claim_of
 from inspector.model.stored import Stored, moment
 from inspector.model.text import one_line
 from inspector.resume import Job, Plan, Refused, check, open_job, resume
@@ -143,7 +143,7 @@ class Resumption:
     def _planned(self, job: Job) -> Planned:
         try:
             plan, run, state = check(job), job.source.run(), job.source.state(job.step)
-            claims = Claims()
+            claims, claimed = Claims(), claim_of(job.source)
             return Planned(
                 job.decisions,
                 plan,
@@ -151,7 +151,7 @@ class Resumption:
                 last=len(job.source),
                 pending=tuple(state.pending or ()) if state is not None else (),
                 owner=_owner(job.source, claims),
-                successors=tuple(claims.successors(run.id)) if run.id is not None else (),
+                successors=tuple(claims.successors(claimed)) if claimed is not None else (),
             )
         finally:
             job.source.close()
@@ -194,8 +194,8 @@ def _owner(source: RunSource, claims: Claims) -> str | None:
         if claim is None or not source.lives() or source.stored.final:
             return None
         return f"{claim.who()}{_for(moment(claim.taken))}"
-    run = source.run().id
-    holder = claims.holder(run) if run is not None else None
+    claimed = claim_of(source)
+    holder = claims.holder(claimed) if claimed is not None else None
     if holder is None:
         return None
     return f"process {holder.pid} on {holder.host} since {holder.since}{_for(holder.since)}"

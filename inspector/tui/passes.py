@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from inspector.model.joined import parts
+from inspector.model.joined import Joined, parts
 from inspector.model.run import Definition, Problem
-from inspector.model.source import RunSource
+from inspector.model.source import RunSource, claim_of
 from inspector.tui import fetch
 from inspector.tui.columns import Chunk, Filter
 from inspector.tui.fetch import Progress
@@ -53,6 +53,7 @@ def facts(run: RunSource, definition: Definition, read: Progress | None = None, 
         read=read,
         done=done,
         seams=tuple(begin for _, begin in parts(run)[1:]),
+        claim=claim_of(run.after if isinstance(run, Joined) else run),
     )
 
 

@@ -52,6 +52,8 @@ class Facts(Record, frozen=True, kw_only=True):
     done: bool = False
     seams: tuple[int, ...] = ()
     """The steps at which runs go on that stand behind others, in order."""
+    claim: str | None = None
+    """By what name the last of these runs is claimed."""
 
 
 class Listed(Struct, frozen=True):

@@ -140,6 +140,7 @@ class ResumePage(Page):
         usable |= {"accept"} if any(row.code and self._acceptable(row.code) for row in self._rows) else set()
         usable |= set() if plan.refusals else {"run"}
         usable |= set(OWNER) if self.deciding.planned and self.deciding.planned.owner else set()
+        usable |= {"owner-follow"} if self._owned() else set()
         return every - usable
 
     def _tell(self, bar: str, line: Line) -> None:
@@ -173,6 +174,10 @@ class ResumePage(Page):
             self._ahead = planned is None
             self.footer.tell("the plan is still being made: once more when it is there", "waiting")
         return waits
+
+    def _owned(self) -> bool:
+        """Whether somebody drives the run, known or not."""
+        return any(refusal.code == "owned" for refusal in (self.deciding.plan.refusals if self.deciding.plan else ()))
 
     def _edit_at_cursor(self) -> str | None:
         return self._rows[self.rows.cursor].edit if self.rows.cursor < len(self._rows) else None
@@ -361,10 +366,10 @@ class ResumePage(Page):
         planned = self.deciding.planned
         if self._waits():
             return
-        if planned is None or planned.owner is None:
-            self.footer.tell("nobody drives this run")
-        elif how == "follow":
+        if planned is not None and how == "follow" and (planned.owner is not None or self._owned()):
             self.run.follow_owner(planned)
+        elif planned is None or planned.owner is None:
+            self.footer.tell("who drives this run cannot be told" if self._owned() else "nobody drives this run")
         else:
             told = (
                 planlines.driven(planned),

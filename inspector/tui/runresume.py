@@ -55,13 +55,13 @@ class RunResume(RunActions):
 
     def _follow_on(self) -> None:
         """Follow the run that this one, which is followed, goes on as elsewhere, as when somebody detached it."""
-        run = self.session.facts.run if self.session.following and self.session.facts is not None else None
-        if run is None or run.id is None or self.live is not None or self.shows is not None:
+        claim = self.session.facts.claim if self.session.following and self.session.facts is not None else None
+        if claim is None or self.live is not None or self.shows is not None:
             return
         from inspector.tui.apart import went_on
 
         before = self._succeeded
-        count, trace = went_on(run.id, sys.maxsize if before is None else before)
+        count, trace = went_on(claim, sys.maxsize if before is None else before)
         if before is None:
             self._succeeded = count
         elif trace is not None and self.app.screen is self and self.desk is not None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import threading
@@ -334,6 +335,28 @@ async def test_a_run_that_is_followed_is_followed_where_it_goes_on(
         await until(pilot, lambda: len(looks) > 2)
         assert run_screen(app) is first, "whoever goes back stays there"
         assert set(looks) == {1}
+
+
+async def test_a_run_of_wfpy_that_somebody_drives_is_named_and_followed(tmp_path: Path) -> None:
+    folder = shutil.copytree("examples/wfpy-failed", tmp_path / "shop" / "wfpy-failed")
+    held = threading.Event()
+    steering = Steering(lambda event: held.set() if event.get("event") == "held" else None)
+    steering.pause()
+    job = open_job(str(folder), load("examples/wfpy_shop.py:shop"), trace=str(tmp_path / "again"))
+    job = msgspec.structs.replace(job, control=steering)
+    thread = threading.Thread(target=resume, args=(job, steering.heard(lambda event: None)), daemon=True)
+    thread.start()
+    assert held.wait(120)
+    async with opened(str(folder), "examples/wfpy_shop.py:shop") as (app, pilot):
+        await press(pilot, "r")
+        await planned(app, pilot)
+        assert any(f"driven by process {os.getpid()} on" in row for row in texts(app))
+        await press(pilot, "F")
+        await until(pilot, lambda: app.desk and app.desk.parent and app.desk.run)
+        steering.go()
+        await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
+        assert run_screen(app).session.facts.claim == f"wfpy:{tmp_path.resolve() / 'again'}"  # type: ignore[union-attr]
+    thread.join(120)
 
 
 async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ class WfpyRun:
         self._drawn: tuple[Network, list[Queue | None]] | None = None
         self.source = SourceInfo(path=one_line(self._path), format="wfpy", version=self._version())
 
+    @property
+    def claim(self) -> str:
+        """What the run is claimed by: ids of wfpy are often given by hand, and many runs have one."""
+        return "wfpy:" + os.path.realpath(self.artifacts.folder or next(iter(self.artifacts.paths.values())))
+
     def _version(self) -> str | None:
         """The number of the format; wfpy writes its own version nowhere."""
         if self.rebuilt is not None and self.rebuilt.header:

@@ -147,7 +147,7 @@ def _state(job: Job) -> Iterator[Refusal]:
     if found.status == "running":
         detail = "the run seems to be running: its files still change, and wfpy itself cannot be stopped from here"
         yield Refusal(code="owned", subject=name, detail=detail)
-    owner = Claims().holder(preview.claim(run))
+    owner = Claims().holder(run.claim)
     if owner is not None and job.decisions.take_over is None:
         yield Refusal(code="owned", subject=name, detail=driven(owner) + TAKE_OVER)
     if job.at_last and own is not None and not own.resumable:

@@ -78,15 +78,10 @@ def warnings(job: Job, run: WfpyRun, plan: Any, firings: Firings | None) -> Iter
 
 def _resumed_already(job: Job, run: WfpyRun) -> Iterator[Warned]:
     found = job.source.run().id or ""
-    for successor in Claims().successors(claim(run)):
+    for successor in Claims().successors(run.claim):
         yield warn("already_resumed", found, f"was resumed as {successor.run} at {successor.at}")
     for other in _successors(run, found):
         yield warn("already_resumed", found, f"was resumed as {other}, which is beside it")
-
-
-def claim(run: WfpyRun) -> str:
-    """What a run is claimed by: ids of wfpy are often given by hand, and many runs have one."""
-    return "wfpy:" + os.path.realpath(run.artifacts.folder or next(iter(run.artifacts.paths.values())))
 
 
 def _successors(run: WfpyRun, run_id: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ import platformdirs
 from inspector.errors import JournalError, RefusedError, UsageError
 from inspector.formats import jsontext
 from inspector.formats.jsontext import parse
-from inspector.formats.readers.wfpy.names import RECORD, TRACE
+from inspector.formats.readers.wfpy.names import JOURNAL, RECORD, TRACE
 from inspector.formats.readers.wfpy.typed import typed
 from inspector.model.text import clean
 from inspector.model.values import Value, preview, to_json
@@ -22,7 +22,6 @@ from inspector.resume import Emit, Ended, Job, Refused
 from inspector.resume.drivers.wfpy import digests, values
 from inspector.resume.drivers.wfpy.library import Library, quiet
 from inspector.resume.drivers.wfpy.planning import Prepared, prepare, run_of
-from inspector.resume.drivers.wfpy.preview import claim
 from inspector.resume.drivers.wfpy.saved import checkpoint_path
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Plan, Refusal
@@ -53,7 +52,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     library = Library()
     prepared, _ = prepare(job, library, library.plan(job.app))
     place, run = _place(job), run_of(job)
-    claims, claimed = Claims(), claim(run)
+    claims, claimed = Claims(), run.claim
     taken = claims.holder(claimed) if job.decisions.take_over is not None else None
     try:
         held = claims.take(claimed, over=taken)
@@ -144,6 +143,8 @@ class Watch:
         """wfpy's step of an actor, watched."""
 
         def step(actor: Any, plan: Any, *rest: Any, **named: Any) -> bool:
+            if self._visible():
+                self._begin()
             self._hold(actor, plan)
             if self._control.fenced_off():
                 self._control.stop()
@@ -166,12 +167,24 @@ class Watch:
         if control.holds_before("node", names):
             control.hold_here("node", names)
 
-    def _fired(self, actor: Any, plan: Any) -> None:
+    def _visible(self) -> bool:
+        """Whether there is something in the new run's folder to look at."""
+        if self._begun is None:
+            return False
+        try:
+            return os.path.getsize(os.path.join(self._begun["trace"], JOURNAL)) > 0
+        except OSError:
+            return False
+
+    def _begin(self) -> None:
         with self._lock:
-            if self._begun is not None:
-                # Only now is there something in the folder to look at.
-                self._emit(self._begun)
-                self._begun = None
+            begun, self._begun = self._begun, None
+            if begun is not None:
+                self._emit(begun)
+
+    def _fired(self, actor: Any, plan: Any) -> None:
+        self._begin()
+        with self._lock:
             replayed = bool(actor.replayed)
             self.replayed += replayed
             self.ran += not replayed
