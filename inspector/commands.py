@@ -262,7 +262,12 @@ def export(
     steps: opt.Steps = None,
     to: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to.")] = "-",
     rig: Annotated[bool, typer.Option("--rig", help="As rig saves a run; nothing is masked.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Lose nothing: mask no credentials, escape no text.")] = False,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw", help="Lose nothing: mask no credentials, escape no text. Only a file made so can be resumed."
+        ),
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a FILE that exists.")] = False,
     format: opt.Format = None,
 ) -> None:

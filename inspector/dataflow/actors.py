@@ -236,7 +236,13 @@ def actor_of(thing: Any) -> Actor | None:
 
 
 def _with_init(body: type) -> type:
-    return body if "__init__" in vars(body) or dataclasses.is_dataclass(body) else dataclasses.dataclass(body)
+    if "__init__" in vars(body) or dataclasses.is_dataclass(body):
+        return body
+    try:
+        return dataclasses.dataclass(body)
+    except (TypeError, ValueError) as error:
+        hint = " (`seen: list = dataclasses.field(default_factory=list)`)" if "default_factory" in str(error) else ""
+        raise UsageError(body.__qualname__, f"{error}{hint}") from error
 
 
 def _function_actor(

@@ -193,12 +193,16 @@ def _anew(path: str, header: records.Header, lines: list[bytes], step: int | Non
 def check_anew(path: str, header: records.Header, lines: list[bytes]) -> None:
     """Raises ResumeRefused when a run without a checkpoint is not to begin again from its input."""
     why = None
-    if header.resumed_from is not None:
+    happened = any(line.endswith(b"}") and not _LOADING.match(line) for line in lines[1:])
+    if header.resumed_from is not None and not happened:
         why = f"the trace ends before the run went on: resume {header.resumed_from.run}, which it was made from"
-    elif header.source is not None:
+    elif header.source is not None and header.resumed_from is None:
         why = f"it was exported from {header.source}, and what a resume needs is there"
-    elif any(line.endswith(b"}") and not _LOADING.match(line) for line in lines[1:]):
-        why = "it has no whole checkpoint, and things had happened: where it stood is not known"
+    elif happened:
+        why = (
+            "it has no whole checkpoint, and things had happened: where it stood is not known "
+            "(an export can be gone on with where it is of all steps, and made with --raw)"
+        )
     if why is not None:
         raise ResumeRefused(path, "not_resumable", why)
 

@@ -166,6 +166,8 @@ def test_bodies_that_cannot_be_actors() -> None:
         @actor
         def many(*numbers: int) -> None: ...
 
+    with pytest.raises(UsageError, match=r"mutable default.*field\(default_factory=list\)"):
+        actor(type("Keeps", (), {"__annotations__": {"seen": list}, "seen": [], "fire": lambda self, n: n}))
     with pytest.raises(UsageError, match="no method fire"):
 
         @actor

@@ -133,8 +133,8 @@ def _read(path: str, lines: Lines, step: int | None, rerun: str | None) -> Saved
     at = last if step is None else step
     behind = lines.step(at + 1) if at < last else lines.size
     here = _Tail(lines, behind) if at < last else end
-    if here.checkpoint is None and last == 0:
-        return _anew(path, header, [line.rstrip() for line in here.lines])
+    if end.checkpoint is None:
+        return _anew(path, header, [line.rstrip() for line in end.lines])
     if here.checkpoint is None:
         raise ResumeRefused(path, "step_not_resumable", f"there is no checkpoint at or before step {at}")
     machine = here.checkpoint["machine"]
