@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 FEW = 5
 """Names that are suggested."""
+NEAR = 0.7
+"""How like each other names are that may be meant for each other; 1 is the same."""
 LOOKED_AT = 1000
 """Names that are compared with one that is not there."""
 LONGEST = 200
@@ -28,8 +30,8 @@ def like(node: str, names: Iterable[str]) -> list[str]:
             break
     if ending := [place for place in places if place.endswith(f"/{node}")]:
         return sorted(ending)[:FEW]
-    near = difflib.get_close_matches(node[:LONGEST], places, FEW)
-    lasts = set(difflib.get_close_matches(node[:LONGEST], {place.rpartition("/")[2] for place in places}, FEW))
+    near = difflib.get_close_matches(node[:LONGEST], places, FEW, NEAR)
+    lasts = set(difflib.get_close_matches(node[:LONGEST], {place.rpartition("/")[2] for place in places}, FEW, NEAR))
     return [*dict.fromkeys([*near, *sorted(place for place in places if place.rpartition("/")[2] in lasts)])][:FEW]
 
 

@@ -163,7 +163,9 @@ def _before(source: RunSource, node: str) -> int:
                 return step.seq - 1
             if step.name is not None and len(names) < LOOKED_AT:
                 names[step.name] = None
-    raise UsageError(f"--rerun {node}", f"no step of the run has this name{perhaps(node, names)}")
+    before = source.run().resumed_from
+    earlier = f"; the steps before it went on are those of {before.run}" if before is not None else ""
+    raise UsageError(f"--rerun {node}", f"no step of the run has this name{earlier}{perhaps(node, names)}")
 
 
 def check(job: Job) -> Plan:

@@ -11,7 +11,7 @@ NAMES = ["paper", "loop/helper", "outer/each/helper", "outer/each/polish", "x" *
         ("helper", ["loop/helper", "outer/each/helper"]),
         ("each/helper", ["outer/each/helper"]),
         ("each", ["outer/each"]),
-        ("loop/helpr", ["loop/helper", "outer/each/helper"]),
+        ("loop/helpr", ["loop/helper"]),
         ("polsh", ["outer/each/polish"]),
         ("papers", ["paper"]),
         ("zzz", []),
