@@ -570,7 +570,7 @@ async def test_a_run_cut_short_as_it_began_begins_again(tmp_path: Path) -> None:
     assert (again.status, again.outputs) == ("completed", whole.outputs)
     steps = [text for text in lines if '"record":"step"' in text]
     trace.write_text(lines[0] + "".join(steps))
-    with pytest.raises(ResumeRefused, match="no checkpoint"):
+    with pytest.raises(ResumeRefused, match="no whole checkpoint"):
         await line().resume(str(trace)).run(trace=str(tmp_path / "v.jsonl"))
     trace.write_text(lines[0] + next(text for text in lines if '"record":"operation"' in text))
     with pytest.raises(ResumeRefused, match="things had happened"):
