@@ -360,8 +360,7 @@ def start(asked: Start, emit: Emit) -> Ended:
 
 
 def _ended(result: NetworkResult, emit: Emit) -> Ended:
-    for failure in result.failures:
-        error = failure.error
+    for error in (*(failure.error for failure in result.failures), *filter(None, [result.stuck])):
         where = "/".join(error.where or ())
         emit({"event": "error", "where": where, "type": error.type, "message": error.message})
     for left in result.leftovers:

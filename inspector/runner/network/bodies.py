@@ -9,16 +9,22 @@ import asyncio
 import functools
 import hashlib
 import inspect
+import os
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+import inspector
 from inspector.dataflow import types
 from inspector.dataflow.actors import Actor
 from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Link
+from inspector.model.run import RunError
+from inspector.model.text import clean
 from inspector.model.values import Value, to_json
+from inspector.runner.messages import words
 from inspector.runner.threads import Threads, no_copy
 from inspector.runner.tools import ToolError, ToolRefused
 
@@ -27,6 +33,10 @@ if TYPE_CHECKING:
 
 Operation = tuple[Literal["set", "append", "merge"], str, Value]
 """A change of the shared context: what is done to which name, with which saved value."""
+
+FRAMES = 10
+"""Places in the user's code that are told of a failure."""
+OURS = os.path.dirname(inspector.__file__) + os.sep
 
 
 class OutOfTime(TimeoutError):
@@ -227,3 +237,18 @@ def saved(run: NetworkRun, firing: Firing, port: str, token: Any) -> Value:
         raise Unsavable(
             error.place, f"{error.reason}; a token must outlive its process, so register a Codec for it"
         ) from error
+
+
+def described(firing: Firing, error: BaseException) -> RunError:
+    """A failure of a body, with the places in the user's code that it comes from."""
+    if isinstance(error, OutOfTime):
+        return RunError(type="TimeoutError", message=str(error), where=firing.node.path)
+    kind = type(error).__qualname__ if not isinstance(error, Unsavable) else "Unsavable"
+    return RunError(type=kind, message=clean(words(error)), where=firing.node.path, frames=_frames(error))
+
+
+def _frames(error: BaseException) -> tuple[str, ...]:
+    """Where in the user's code an error comes from."""
+    found = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in found if not frame.filename.startswith(OURS)]
+    return tuple(clean(f"{frame.filename}:{frame.lineno} in {frame.name}") for frame in theirs[-FRAMES:])

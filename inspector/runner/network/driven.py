@@ -2,21 +2,16 @@
 
 import asyncio
 import contextlib
-import os
 import threading
-import traceback
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
-import inspector
-from inspector.dataflow.codec import Unsavable
 from inspector.dataflow.firing import Committed, Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.errors import JournalError
 from inspector.journal import ClaimedJournal, Journal, TraceFile, refuse_existing
 from inspector.model.run import Definition, RunError, RunLink, RunStatus
-from inspector.model.text import clean
 from inspector.model.values import Value
 from inspector.runner.ambiguity import ABORTED
 from inspector.runner.claims import Claims, Holder, driven
@@ -25,21 +20,26 @@ from inspector.runner.edits import Edited
 from inspector.runner.effects import Effect
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.hookchain import Stopped
-from inspector.runner.messages import words
 from inspector.runner.network import agents
-from inspector.runner.network.bodies import Outcome, OutOfTime, fire, idempotency_key, leaves_open, repeatable
+from inspector.runner.network.bodies import (
+    Outcome,
+    OutOfTime,
+    described,
+    fire,
+    idempotency_key,
+    leaves_open,
+    repeatable,
+)
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.given import tokens_of
 from inspector.runner.network.recorder import NetworkRecorder
-from inspector.runner.network.report import leftovers
+from inspector.runner.network.report import leftovers, standstill
 from inspector.runner.network.result import CHANGED, NetworkResult
 from inspector.runner.network.watch import Watch
 from inspector.runner.preflight import Decided
 from inspector.runner.threads import Threads, being_cancelled, ends
 
 Observe = Callable[[dict[str, Any]], None]
-FRAMES = 10
-OURS = os.path.dirname(inspector.__file__) + os.sep
 Puts = Sequence[tuple[str, Value]]
 
 
@@ -128,8 +128,7 @@ class Driven:
                     ended = await drive(self.machine, self._perform, self.control)
                 self._look()
                 result = await self._settled(self._result(ended, left, trace))
-                first = result.failures[0].error if result.failures else None
-                self.watch.telemetry.ended(span, result.status, first)
+                self.watch.telemetry.ended(span, result.status, result.error)
                 return result
         except (asyncio.CancelledError, KeyboardInterrupt):
             with contextlib.suppress(JournalError):
@@ -285,7 +284,7 @@ class Driven:
     def _failed(self, firing: Firing, error: BaseException) -> None:
         self.run.release(firing)
         doubt = isinstance(error, OutOfTime) or (self.in_store and leaves_open(firing, error))
-        self.fail(firing, _described(firing, error), ambiguous=doubt)
+        self.fail(firing, described(firing, error), ambiguous=doubt)
 
     def _commit(self, firing: Firing, outcome: Outcome, started: str) -> None:
         ended = self.recorder.clock()
@@ -303,7 +302,7 @@ class Driven:
         except BaseException as error:
             if firing in self.run.flying:
                 self.run.release(firing)
-            self.fail(firing, _described(firing, error))
+            self.fail(firing, described(firing, error))
         else:
             self.step(done)
 
@@ -353,9 +352,12 @@ class Driven:
                 self.run.reopen(number)
         for firing in self.given_up:
             self.run.doubt(firing.number)
-        self.recorder.end(
-            status, reason, failures[0].error if failures else None, outputs if status == "completed" else None
-        )
+        rest = leftovers(self.run) if status == "completed" else []
+        stuck = standstill(rest)
+        if stuck is not None:
+            status, reason = "failed", "deadlock"
+        error = failures[0].error if failures else stuck
+        self.recorder.end(status, reason, error, outputs if status == "completed" else None)
         return NetworkResult(
             status=status,
             reason=reason,
@@ -363,7 +365,8 @@ class Driven:
             outputs={port: [self.run.values.decode(token) for token in tokens] for port, tokens in outputs.items()},
             run_id=self.run_id,
             failures=failures,
-            leftovers=leftovers(self.run) if status == "completed" else [],
+            leftovers=rest,
+            stuck=stuck,
             open=[*left, *(firing.id for firing in self.given_up)],
             pending=list(agents.calls(self.run)),
             trace=trace,
@@ -384,17 +387,3 @@ class Driven:
         if self.run.held:
             return "suspended", str(next((call["note"] for call in agents.calls(self.run)), "tools"))
         return "completed", None
-
-
-def _described(firing: Firing, error: BaseException) -> RunError:
-    if isinstance(error, OutOfTime):
-        return RunError(type="TimeoutError", message=str(error), where=firing.node.path)
-    kind = type(error).__qualname__ if not isinstance(error, Unsavable) else "Unsavable"
-    return RunError(type=kind, message=clean(words(error)), where=firing.node.path, frames=_frames(error))
-
-
-def _frames(error: BaseException) -> tuple[str, ...]:
-    """Where in the user's code an error comes from."""
-    found = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in found if not frame.filename.startswith(OURS)]
-    return tuple(clean(f"{frame.filename}:{frame.lineno} in {frame.name}") for frame in theirs[-FRAMES:])

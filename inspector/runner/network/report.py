@@ -1,11 +1,12 @@
 """Why a network came to rest: what is left in its queues, and what each node that holds some waits for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Node
+from inspector.model.run import RunError
 
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +19,15 @@ class Leftover(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     kind: str
     why: str
+
+
+def standstill(left: Iterable[Leftover]) -> RunError | None:
+    """That a run has not come to its end: a queue is as full as it may be, and nobody will take from it."""
+    stuck = next((each for each in left if each.kind == "deadlock"), None)
+    if stuck is None:
+        return None
+    message = f"{stuck.why}, and nothing takes from there: {stuck.node} waits with {stuck.count} in {stuck.queue}"
+    return RunError(type="Deadlock", message=message, where=tuple(stuck.node.split("/")))
 
 
 def leftovers(run: NetworkRun) -> list[Leftover]:

@@ -35,6 +35,8 @@ class NetworkResult(msgspec.Struct, kw_only=True):
     run_id: str
     failures: list[Failure] = msgspec.field(default_factory=list)
     leftovers: list[Leftover] = msgspec.field(default_factory=list)
+    stuck: RunError | None = None
+    """Why nothing can go on, though it is not through: it has failed with that, and goes on where queues hold more."""
     open: list[str] = msgspec.field(default_factory=list)
     pending: list[dict[str, Value]] = msgspec.field(default_factory=list)
     trace: str | None = None
@@ -44,8 +46,8 @@ class NetworkResult(msgspec.Struct, kw_only=True):
 
     @property
     def error(self) -> RunError | None:
-        """The first failure."""
-        return self.failures[0].error if self.failures else None
+        """The first failure, or why nothing can go on."""
+        return self.failures[0].error if self.failures else self.stuck
 
     def raise_for_status(self) -> "NetworkResult":
         """This result; raises RunFailed when a firing failed."""

@@ -29,7 +29,7 @@ from inspector.resume.apps import App, load
 from inspector.resume.plan import Decisions, Reconciliation
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.drive import Control
-from inspector.runner.errors import ResumeRefused
+from inspector.runner.errors import ResumeRefused, RunFailed
 from inspector.runner.network.driven import Driven
 from inspector.runner.network.result import NetworkResult
 from tests.dataflow.networks import Sum, add, double, is_even, random_network, split
@@ -374,25 +374,40 @@ async def test_leftovers_are_told(tmp_path: Path) -> None:
     assert [(left.queue, left.count, left.kind) for left in result.leftovers] == [("in.a-->add.left", 1, "starved")]
 
 
-async def test_deadlock_and_refusal_are_told() -> None:
+async def test_deadlock_and_refusal_are_told(tmp_path: Path) -> None:
     @actor
     class Picky:
         @action(guard=lambda self, number: number > 5)
         def fire(self, number: int) -> int:
             return number
 
-    net = Network("stuck")
-    one, two, picky = net.add(double, name="one"), net.add(double, name="two"), net.add(Picky())
-    net.connect(net.input("x"), one.number)
-    net.connect(one.out, two.number, capacity=1)
-    net.connect(two.out, picky.number, capacity=1)
-    net.connect(picky.out, net.output("y"))
-    result = await net.run({"x": [1, 1, 1]})
+    def stuck(capacity: int) -> Network:
+        net = Network("stuck")
+        one, two, picky = net.add(double, name="one"), net.add(double, name="two"), net.add(Picky())
+        net.connect(net.input("x"), one.number)
+        net.connect(one.out, two.number, capacity=capacity)
+        net.connect(two.out, picky.number, capacity=capacity)
+        net.connect(picky.out, net.output("y"))
+        return net
+
+    trace = str(tmp_path / "t")
+    result = await stuck(1).run({"x": [1, 1, 1]}, trace=trace)
+    assert (result.status, result.reason, result.steps) == ("failed", "deadlock", 3)
+    assert result.error is not None
+    assert result.error.message == (
+        "one.out-->two.number is full, and nothing takes from there: one waits with 1 in in.x-->one.number"
+    )
+    assert open_path(trace).open().run().error == result.error
+    with pytest.raises(RunFailed, match=r"one: failed: one\.out-->two\.number is full"):
+        result.raise_for_status()
     assert [(left.node, left.count, left.kind) for left in result.leftovers] == [
         ("one", 1, "deadlock"),
         ("two", 1, "deadlock"),
         ("picky", 1, "refused"),
     ]
+    more = await stuck(9).resume(trace).run()
+    assert (more.status, more.steps) == ("completed", 3)
+    assert [(left.node, left.count, left.kind) for left in more.leftovers] == [("picky", 3, "refused")]
 
 
 async def test_a_stop_waits_for_what_is_under_way(tmp_path: Path) -> None:
