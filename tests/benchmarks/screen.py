@@ -1,4 +1,5 @@
-"""What the screen costs, in a real pseudo-terminal, beside a Textual app that shows one word."""
+"""What the screen costs, in a real pseudo-terminal, beside a Textual app that shows one word, and one that has nothing
+but a list of a million lines with a cursor: what a key costs at the least with Textual on this machine."""
 
 import contextlib
 import fcntl
@@ -22,6 +23,35 @@ class Bare(App):
     def compose(self):
         yield Static("bare app is here")
 Bare().run()
+"""
+LIST = """
+from textual.app import App
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from rich.segment import Segment
+from rich.style import Style
+PLAIN, CHOSEN = Style(), Style(reverse=True)
+class Lines(ScrollView, can_focus=True):
+    BINDINGS = [("up", "by(-1)"), ("pageup", "by(-38)"), ("home", "by(-1000000)"), ("end", "by(1000000)")]
+    cursor = 999_999
+    def on_mount(self):
+        self.virtual_size = Size(110, 1_000_000)
+        self.action_by(0)
+    def action_by(self, lines):
+        old, self.cursor = self.cursor, min(max(self.cursor + lines, 0), 999_999)
+        for line in {old, self.cursor}:
+            self.refresh(Region(0, line - self.scroll_offset.y, self.size.width, 1))
+        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True, immediate=True)
+    def render_line(self, y):
+        line = y + self.scroll_offset.y
+        text = f"{line:>8} model  answer number {line}, which says something".ljust(self.size.width)
+        return Strip([Segment(text, CHOSEN if line == self.cursor else PLAIN)])
+class Listed(App):
+    CSS = "Lines { height: 1fr; scrollbar-size: 1 1; }"
+    def compose(self):
+        yield Lines()
+Listed().run()
 """
 SIZE = (40, 120)
 ROWS = b"answer num"
@@ -127,6 +157,10 @@ def screen(path: Path) -> None:
     with terminal(COMMAND, str(path)) as shown:
         whole = shown.wait(b"/%d" % steps)
     row("every step known", f"{ms(whole)} = {whole / count:.1f} x wc -l", "goal 8 x", whole <= 8 * count)
+    with terminal(PYTHON, "-c", LIST) as shown:
+        shown.wait(b"answer number 999999")
+        shown.settle()
+        least = {name: pressed(shown, name) for name in KEYS}
     with terminal(COMMAND, str(path)) as shown:
         shown.wait(ROWS)
         while_indexing = [shown.press(b"\x1b[A") for _ in range(8)]
@@ -135,16 +169,44 @@ def screen(path: Path) -> None:
         limit = floor + 8 * steps + (6 << 20)
         row("memory", f"{mib(taken)}; bare {mib(floor)}", f"goal {mib(limit)}", taken <= limit)
         keys("a key while it indexes", while_indexing, None, 0.016)
-        keys("cursor", [shown.press(b"\x1b[A") for _ in range(60)], 0.004, 0.010)
-        keys("page", [shown.press(b"\x1b[5~") for _ in range(40)], 0.010, 0.014)
-        ends = [shown.press(key) for _ in range(10) for key in (b"\x1b[H", b"\x1b[F")]
-        keys("to the first and the last step", ends, 0.010, 0.014)
+        for name, (_, _, median, high) in KEYS.items():
+            keys(name, pressed(shown, name), median, high, least[name])
 
 
-def keys(name: str, found: list[tuple[float, float]], median: float | None, high: float) -> None:
-    """The median and the 95th percentile of what a key took: until something moved, and until all did."""
-    for what, times in zip(("first byte", "last byte"), zip(*found, strict=True), strict=True):
-        middle, top = statistics.median(times), sorted(times)[int(len(times) * 0.95)]
+KEYS = {
+    "cursor": ((b"\x1b[A",), 60, 0.004, 0.010),
+    "page": ((b"\x1b[5~",), 40, 0.010, 0.014),
+    "to the first and the last step": ((b"\x1b[H", b"\x1b[F"), 10, 0.010, 0.014),
+}
+"""By what is done: the keys, how often, and the goals for the median and the 95th percentile, in seconds."""
+
+
+def pressed(shown: Terminal, name: str) -> list[tuple[float, float]]:
+    """What each press of some keys took."""
+    them, times, _, _ = KEYS[name]
+    return [shown.press(key) for _ in range(times) for key in them]
+
+
+def keys(
+    name: str,
+    found: list[tuple[float, float]],
+    median: float | None,
+    high: float,
+    least: list[tuple[float, float]] | None = None,
+) -> None:
+    """The median and the 95th percentile of what a key took: until something moved, and until all did; `least` is what
+    it took in the list."""
+    for number, what in enumerate(("first byte", "last byte")):
+        middle, top = spread([times[number] for times in found])
+        beside = ""
+        if least is not None:
+            low, far = spread([times[number] for times in least])
+            beside = f" = {middle / low:.1f} x, {top / far:.1f} x a list"
         goal = f"goal {ms(median) if median else '-'}, {ms(high)}"
         met = top <= high and (median is None or middle <= median)
-        row(f"{name}, {what}", f"{ms(middle)} median, {ms(top)} p95", goal, met)
+        row(f"{name}, {what}", f"{ms(middle)} median, {ms(top)} p95{beside}", goal, met)
+
+
+def spread(times: list[float]) -> tuple[float, float]:
+    """The median and the 95th percentile."""
+    return statistics.median(times), sorted(times)[int(len(times) * 0.95)]
