@@ -40,6 +40,8 @@ class LineFile:
         self._damage: list[tuple[int, Problem]] = []
         self._unlisted = 0
         self._met: dict[tuple[str, str], Problem] = {}
+        self._told: set[tuple[int, int]] = set()
+        """Of which texts the problems were met: (where they begin, their hash)."""
         self._fused: set[int] = set()
 
     def take(self, lines: list[bytes], begin: int) -> None:
@@ -104,7 +106,9 @@ class LineFile:
         but a part of what begins at `offset`. Raises Damaged."""
         problems: list[Problem] = []
         value = self._parse(line, offset, Place(self.file.label, 0, offset), problems)
-        if problems:  # rare: only now is it worth knowing the line's number
+        # Rare: only now is it worth knowing the line's number, and once, as many spans may have the same resource.
+        if problems and len(self._told) < LISTED and (told := (offset, hash(line))) not in self._told:
+            self._told.add(told)
             problems.clear()
             self._parse(line, offset, self._scan.place(begin() if begin else offset), problems)
             for problem in problems:

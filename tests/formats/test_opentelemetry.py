@@ -539,13 +539,23 @@ def test_a_view_decodes_a_span_once(path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(calls) == len(set(calls)) == len(run)
 
 
-def test_what_is_odd_in_a_span_has_its_place(path: Path) -> None:
-    data = json.dumps(otlp(span(0), span(1))).encode().replace(b'"name": "part 1"', b'"name": "a", "name": "part 1"')
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+@pytest.mark.parametrize("second", [b'"name": "part 7"', b'"attributes": [{"key": "service.name"'])
+def test_what_is_odd_has_its_place_and_is_looked_for_once(
+    path: Path, second: bytes, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a span, and in the resource of all of them."""
+    long_units(monkeypatch, limit)
+    place = linefile.Scan.place
+    looked: list[int] = []
+    monkeypatch.setattr(linefile.Scan, "place", lambda scan, at: looked.append(at) or place(scan, at))
+    data = json.dumps(otlp(*(span(number) for number in range(9)))).encode()
+    data = data.replace(second, second.split(b":")[0] + b': "first", ' + second, 1)
     run = opened(path, data)
-    assert names(run) == ["part 0", "part 1"]
-    problem = next(iter(run.problems()))
-    at = int(problem.where.split(" ")[-1])
-    assert data[at:].startswith(b'"name": "part 1"')
+    assert len(names(run)) == 9
+    (problem,) = run.problems()
+    assert data[int(problem.where.split(" ")[-1]) :].startswith(second)
+    assert len(looked) == 1
 
 
 def test_parents_of_a_very_large_trace_are_looked_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,9 +70,10 @@ class Parts(Sequence[Part]):
             self._ends.append(part[1])
         self.more = next(located, None) is not None
 
-    def begin(self, index: int) -> int:
-        """Where in the unit the text of a span begins."""
-        return self._begins[index]
+    def places(self, index: int) -> Located:
+        """Where in the unit the texts of a part stand."""
+        resource, scope = self._heads[bisect_right(self._firsts, index) - 1]
+        return (self._begins[index], self._ends[index]), resource, scope
 
     def __len__(self) -> int:
         return len(self._begins)
@@ -84,8 +85,7 @@ class Parts(Sequence[Part]):
     def __getitem__(self, index: int | slice) -> Part | Sequence[Part]:
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(len(self)))]
-        resource, scope = self._heads[bisect_right(self._firsts, index) - 1]
-        return _part(self._text, (self._begins[index], self._ends[index]), resource, scope)
+        return _part(self._text, *self.places(index))
 
 
 def cut(text: Text) -> Sequence[Part]:

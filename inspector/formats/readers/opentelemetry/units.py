@@ -289,14 +289,17 @@ class SpanFile(LineFile):
 
     def _span(self, parts: Sequence[Part], place: int, offset: int, unit: Callable[[], Text]) -> Span:
         """The span at a place of the unit that begins at `offset`, of which `unit` gives the text."""
-
-        def begin(piece: bytes) -> int:
-            if isinstance(parts, Parts) and piece is found[0]:
-                return offset + parts.begin(place)
-            return offset + max(bytes(unit()).find(piece), 0)
-
         found = [None if piece is None else bytes(piece) for piece in parts[place]]
-        values = [None if piece is None else self.value(piece, offset, partial(begin, piece)) for piece in found]
+
+        def begin(which: int) -> int:
+            if isinstance(parts, Parts):
+                return offset + (parts.places(place)[which] or (0, 0))[0]
+            return offset + max(bytes(unit()).find(found[which] or b""), 0)
+
+        values = [
+            None if piece is None else self.value(piece, offset, partial(begin, which))
+            for which, piece in enumerate(found)
+        ]
         return spans.read(*values)
 
     def line_of(self, row: int) -> Place:
@@ -312,7 +315,7 @@ class SpanFile(LineFile):
             return bytes(text).strip(), offset
         place = self.place[row]
         found = bytes(parts[place][0])
-        begin = parts.begin(place) if isinstance(parts, Parts) else max(bytes(text).find(found), 0)
+        begin = parts.places(place)[0][0] if isinstance(parts, Parts) else max(bytes(text).find(found), 0)
         return found.strip(), offset + begin
 
     def place_of(self, offset: int) -> Place:
