@@ -43,6 +43,8 @@ SENTENCES = {
     "extra_tools": "There are tools that are new. The calls that wait cannot use them; the model may, later.",
     "state_dropped": "A field of a node's state was renamed or removed. Its next firing begins without the saved "
     "value.",
+    "state_changed": "A field of a node's state has another type than what was saved in it. Its next firing gets what "
+    "was saved.",
     "node_changed": "The body of a node, or what it is set to, changed. The new one runs from here on.",
     "edge_changed": "A queue may hold more or fewer tokens than before. That holds from here on.",
     "settings_changed": "What the network is run with changed. The new holds from here on.",

@@ -26,7 +26,7 @@ from inspector.runner.data import WAITS
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, edits, restore
 from inspector.runner.network.durable import saved_network
-from inspector.runner.network.fit import ADDED, dropped, fitted, hooked
+from inspector.runner.network.fit import ADDED, dropped, fitted, hooked, odd
 from inspector.runner.network.given import examine
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
@@ -264,6 +264,8 @@ def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRu
         yield warn(
             "state_dropped", name, f"has no state field {', '.join(fields)} any more; what was saved of it is lost"
         )
+    for name, detail in odd(run):
+        yield warn("state_changed", name, detail)
     for tool in base.diff.tools.changed:
         changed = ", ".join(change.path for change in tool.changes)
         yield warn("tool_changed", tool.name, f"{changed} is not what the run was made with; the new one runs")

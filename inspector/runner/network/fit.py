@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator
 
 import msgspec
 
-from inspector.dataflow import growth
+from inspector.dataflow import growth, types
 from inspector.dataflow.codec import Unreadable, Values
 from inspector.dataflow.definition import digest
 from inspector.dataflow.machine import EXHAUSTED, NetworkRun
@@ -63,6 +63,18 @@ def dropped(run: NetworkRun) -> Iterator[tuple[str, list[str]]]:
         known = {*node.actor.state, EXHAUSTED} if node.actor is not None else actor.state
         if gone := [name for name in actor.state or {} if name not in known]:
             yield node.name, gone
+
+
+def odd(run: NetworkRun) -> Iterator[tuple[str, str]]:
+    """The fields of a restored state that hold what their type today does not say, by node, in words. The default tells
+    whether the type is meant."""
+    for node, saved in zip(run.plan.nodes, run.state().actors or (), strict=True):
+        actor = node.actor
+        for field, default in actor.state.items() if actor is not None else ():
+            hint = types.hint_of(actor.factory, field) if actor is not None else None
+            value = run.values.decode((saved.state or {})[field])
+            if types.fits(default, hint) and not types.fits(value, hint):
+                yield node.name, f"{field} is {types.name(hint)} now, and what was saved is {type(value).__qualname__}"
 
 
 def _grown(saved: SavedNetwork, graph: Graph, plan: Plan, today: Graph, values: Values) -> Fitted:

@@ -346,6 +346,13 @@ async def test_a_state_field_that_is_new_begins_fresh_and_one_that_is_gone_is_to
     assert [(found.subject, found.detail) for found in plan.warnings if found.code == "state_dropped"] == [
         ("count", "has no state field seen any more; what was saved of it is lost")
     ]
+    other = type("Count", (), {"__annotations__": {"seen": list}, "seen": dataclasses.field(default_factory=list)})
+    other.fire, other.__qualname__ = before.fire, before.__qualname__  # type: ignore[attr-defined]
+    job = open_job(path, App(target="a:b", value=chain(actor(other)()), digest="d"))
+    plan = await asyncio.to_thread(check, job)
+    assert [(found.subject, found.detail) for found in plan.warnings if found.code == "state_changed"] == [
+        ("count", "seen is list now, and what was saved is int")
+    ]
     done = await net.resume(path).run(trace=str(tmp_path / "u"))
     assert (done.status, done.outputs) == ("completed", {"y": [1, 11]})
     plan = await asyncio.to_thread(check, open_job(path, App(target="a:b", value=chain(before()), digest="d")))
