@@ -9,7 +9,6 @@ SENTENCES = {
     "the call.",
     "hook_missing": "A hook or an approval that watched over this run is no longer there, so what it would have kept "
     "from happening could happen. Put it back, or accept that it is gone.",
-    "node_missing": "A part of the program that is next to run is no longer there by that name. Give it its name back.",
     "definition_unknown": "The file does not say what the code was, so nobody can tell whether today's fits.",
     "not_resumable": "Nothing here can go on with this run; it can be looked at.",
     "step_not_resumable": "The run can go on, but not from this step. Choose another one.",
