@@ -34,7 +34,11 @@ def _edit(run: NetworkRun, path: str, after: Value) -> Edited:
         before = run.context[name]
         run.context[name] = kept = _kept(run, path, before, after)[1]
         return Edited(path=path, before=before, after=kept)
-    raise refused(path, "a network has no messages and calls of its own: its tokens, states and values can be edited")
+    raise refused(
+        path,
+        "a network has no messages and calls of its own: its tokens, states and values can be edited. "
+        "Messages of an agent in the middle of its firing cannot; arguments of its open calls can: --arguments",
+    )
 
 
 def _token(run: NetworkRun, place: Place, path: str, after: Value) -> Edited:

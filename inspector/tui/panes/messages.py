@@ -52,7 +52,7 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
     """The pane's lines."""
     messages = snapshot.state.messages if snapshot.state else None
     if messages is None:
-        return note("this file does not record messages")
+        return _held(snapshot) or note("this file does not record messages")
     if not messages:
         return note("there are no messages yet")
     before = snapshot.before.messages if snapshot.before else None
@@ -66,6 +66,22 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
     newest = [(at, messages[at]) for at in range(older, len(messages))]
     parts.append(Blocks(newest, lambda entry: _height(look, *entry), lambda _, entry: _full(look, *entry)))
     return Stack(parts)
+
+
+def _held(snapshot: StateSnapshot) -> Stack | None:
+    """The conversations of agents that wait in the middle of their firing; None where there are none."""
+    found = []
+    for actor in (snapshot.state.actors if snapshot.state else None) or ():
+        run = actor.unfinished.get("run") if isinstance(actor.unfinished, dict) else None
+        said = run.get("messages") if isinstance(run, dict) else None
+        if isinstance(said, list):
+            name = "/".join((*actor.scope, actor.id))
+            words = f"{name}  {counted(len(said), 'message')}, Enter opens them"
+            found.append(Line((Span("  "), Span(words)), opens=Opens(f"messages of {name}", said)))
+    if not found:
+        return None
+    told = plain("agents in the middle of a firing: their messages cannot be edited", "heading")
+    return Stack([Fixed([told, *found])])
 
 
 def common(before: Sequence[Message], after: Sequence[Message]) -> int:

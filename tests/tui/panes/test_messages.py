@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inspector.model.run import Call, Message, State
+from inspector.model.run import Actor, Call, Message, State
 from inspector.tui.panes import messages
 from inspector.tui.panes.messages import NEWEST, ROWS
 from tests.tui.panes.snapshots import fold_at, opened, shown, snapshot
@@ -97,3 +97,15 @@ def test_wide_characters_wrap_by_cells() -> None:
 def test_what_is_not_recorded_is_not_nothing() -> None:
     assert shown(messages.lines(snapshot(known=True), 60)) == ["this file does not record messages"]
     assert shown(messages.lines(snapshot(messages=()), 60)) == ["there are no messages yet"]
+
+
+def test_the_messages_of_agents_that_wait_in_a_network_can_be_opened() -> None:
+    said = [{"role": "user", "content": [{"type": "text", "text": "pay"}]}]
+    held = Actor(id="clerk", scope=("desk",), unfinished={"agent": "clerk", "run": {"messages": said}})
+    other = Actor(id="odd", unfinished={"run": [1]})
+    found = messages.lines(snapshot(actors=(other, held)), 80)
+    assert shown(found)[1:] == ["  desk/clerk  1 message, Enter opens them"]
+    assert "cannot be edited" in shown(found)[0]
+    opens = found[1].opens
+    assert opens is not None
+    assert (opens.value, opens.place) == (said, None)
