@@ -63,7 +63,7 @@ def whereabouts(link: RunLink, beside: str) -> Part | None:
 
 def went_on(claim: str, known: int) -> tuple[int, str | None]:
     """(how many runs the one with a claim was resumed as, the trace of the newest where there are more than `known` and
-    it has begun)."""
+    it has begun). Raises OSError."""
     found = Claims().successors(claim)
     trace = found[-1].trace if len(found) > known else None
     return len(found), trace if trace is not None and _begun(trace) else None

@@ -19,11 +19,12 @@ from inspector.resume.apps import load
 from inspector.resume.plan import Decisions
 from inspector.resume.sentences import SENTENCES
 from inspector.resume.steering import Steering
+from inspector.runner.claims import Claims, Successor
 from inspector.store import open_store
 from inspector.tui import apart, code, resumescreen, runresume
 from inspector.tui.app import Inspector
 from inspector.tui.asking import Choice, TextPage
-from inspector.tui.driving import Resumption
+from inspector.tui.driving import Planned, Resumption
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.resumescreen import ResumePage
 from inspector.tui.viewer import Viewer
@@ -335,6 +336,23 @@ async def test_a_run_that_is_followed_is_followed_where_it_goes_on(
         await until(pilot, lambda: len(looks) > 2)
         assert run_screen(app) is first, "whoever goes back stays there"
         assert set(looks) == {1}
+
+
+async def test_who_may_not_look_into_the_folder_of_claims_follows_the_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runresume, "LOOK", 0.01)
+    looks: list[str] = []
+
+    def closed(claims: Claims, run: str) -> list[Successor]:
+        looks.append(run)
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Claims, "successors", closed)
+    async with opened(SUSPENDED, None) as (app, pilot):
+        await press(pilot, "F")
+        await until(pilot, lambda: len(looks) > 1)
+        assert run_screen(app).session.following
 
 
 async def test_a_run_of_wfpy_that_somebody_drives_is_named_and_followed(tmp_path: Path) -> None:
@@ -851,6 +869,16 @@ async def test_the_footer_offers_editing_where_the_driver_takes_edits(tmp_path: 
         assert "e edit" not in texts(app)[-1]
 
 
+def refused(page: ResumePage) -> Planned:
+    """Show the plan as it is where the run is refused; what it was before."""
+    made = page.deciding.planned
+    assert made is not None
+    assert made.plan is not None
+    refusal = Refusal(code="tool_missing", subject="x", detail="y")
+    page.planned(made._replace(plan=msgspec.structs.replace(made.plan, refusals=(refusal,))))
+    return made
+
+
 async def test_the_cursor_goes_to_what_is_owed_where_what_it_was_on_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -858,12 +886,8 @@ async def test_the_cursor_goes_to_what_is_owed_where_what_it_was_on_is_gone(
     async with opened(path, target) as (app, pilot):
         await press(pilot, "r")
         page = await planned(app, pilot)
-        made = page.deciding.planned
-        assert made is not None
-        assert made.plan is not None
-        refused = msgspec.structs.replace(made.plan, refusals=(Refusal(code="owned", subject="x", detail="y"),))
-        page.planned(made._replace(plan=refused))
-        page.rows.move(next(at for at, row in enumerate(page._rows) if row.code == "owned"))
+        made = refused(page)
+        page.rows.move(next(at for at, row in enumerate(page._rows) if row.code == "tool_missing"))
         page.planned(made)
         assert page.need is not None
         assert page.need.call_id == "c1"
@@ -889,11 +913,7 @@ async def test_the_cursor_stays_on_what_it_was_on_when_what_is_above_goes(tmp_pa
     async with opened(path, target) as (app, pilot):
         await press(pilot, "r")
         page = await planned(app, pilot)
-        made = page.deciding.planned
-        assert made is not None
-        assert made.plan is not None
-        refused = msgspec.structs.replace(made.plan, refusals=(Refusal(code="tool_missing", subject="x", detail="y"),))
-        page.planned(made._replace(plan=refused))
+        made = refused(page)
         on(page, "c2")
         await press(pilot, "down")
         at = page.rows.cursor
