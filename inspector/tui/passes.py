@@ -85,12 +85,15 @@ def scan(run: RunSource, start: int, pace: Pace) -> Reports:
 def damage(run: RunSource) -> Reports:
     """Where in the timeline the first errors of the file stand."""
     before: dict[int, Problem] = {}
-    for problem in islice((one for one in run.problems() if one.severity == "error"), PLACED):
-        for part, begin in parts(run):
+    runs = parts(run)
+    for at, (part, begin) in enumerate(runs):
+        seam = runs[at + 1][1] if at + 1 < len(runs) else None
+        for problem in islice((one for one in part.problems() if one.severity == "error"), PLACED):
             step = fetch.step_behind(part, problem.where)
-            if step is not None:
+            # Of what another run goes on from, the steps behind that are not in the timeline.
+            if step is not None and (seam is None or step + begin <= seam):
                 before.setdefault(step + begin, problem)
-        yield None
+            yield None
     if before:
         yield Damaged(before)
 
