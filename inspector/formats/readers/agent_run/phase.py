@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from inspector.formats.contents import name_of, text_of
+from inspector.formats.conversation import as_pending
 from inspector.model.run import Call, Message, Pending, PendingStatus, RunError, RunStatus
 from inspector.model.values import Value, preview, to_json
 
@@ -84,7 +85,7 @@ def _held(turn: dict[str, Any], waits_at: Value) -> tuple[Pending, ...]:
             result = skipped.get(str(at))
             status: PendingStatus = "waiting" if at == waits_at else "ready" if result is None else "answered"
             note = "this tool was not on offer" if at == waits_at else None
-            found.append(_pending(call_of(part), status, note=note, result=_result(result)))
+            found.append(msgspec.structs.replace(as_pending(call_of(part), status, _result(result)), note=note))
     return tuple(found)
 
 
@@ -99,22 +100,7 @@ def _slot(slot: dict[str, Any]) -> Pending:
     if status == "denied":
         note = text_of(question) or None
     arguments = slot.get("arguments", call.arguments)
-    return _pending(call, status, arguments, note, _result(result))
-
-
-def _pending(
-    call: Call, status: PendingStatus, arguments: Value = None, note: str | None = None, result: Value = None
-) -> Pending:
-    return Pending(
-        kind="tool",
-        name=call.name,
-        status=status,
-        call_id=call.call_id,
-        internal_call_id=call.internal_call_id,
-        arguments=call.arguments if arguments is None else arguments,
-        result=result,
-        note=note,
-    )
+    return msgspec.structs.replace(as_pending(call, status, _result(result)), arguments=arguments, note=note)
 
 
 def _answer(slot: dict[str, Any]) -> Iterator[Message]:
