@@ -1,7 +1,7 @@
 """The line that is typed into, in the footer's place."""
 
 import asyncio
-import time
+import contextlib
 from typing import TYPE_CHECKING
 
 from textual.containers import Horizontal
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 LONGEST = 1.0
 """Seconds that keys wait at most for the page to hear what ended the typing."""
-LOOK = 0.001
 
 
 class Prompt(Horizontal):
@@ -55,7 +54,7 @@ class Prompt(Horizontal):
         self.kind = ""
         self._label = Bar()
         self._field: Field | None = None
-        self._heard = True
+        self._heard = asyncio.Event()
 
     def _made(self) -> "Field":
         if self._field is None:
@@ -97,13 +96,10 @@ class Prompt(Horizontal):
         page = self.screen
         self.post_message(message)
         # Each is behind the message, in its own queue.
-        self.call_later(lambda: page.call_later(self._was_heard))
-
-    def _was_heard(self) -> None:
-        self._heard = True
+        self.call_later(lambda: page.call_later(self._heard.set))
 
     async def heard(self) -> None:
         """Wait until the page has heard the key that ends the typing, and was just handed to the field."""
-        self._heard, end = False, time.monotonic() + LONGEST
-        while not self._heard and time.monotonic() < end:
-            await asyncio.sleep(LOOK)
+        self._heard.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._heard.wait(), LONGEST)
