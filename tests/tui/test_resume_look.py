@@ -21,7 +21,7 @@ from inspector.tui.live import Live
 from inspector.tui.means import Means
 from inspector.tui.outputpage import OutputPage
 from tests.tui import fakes
-from tests.tui.resuming import plan_page, planned
+from tests.tui.resuming import planned
 from tests.tui.screens import NARROW, app_for, press, run_screen, settle
 
 LARGE = (200, 50)
@@ -113,7 +113,7 @@ def looks(snap_compare: Compare) -> Callable[..., bool]:
             await planned(app, pilot)
             for key in keys:
                 await press(pilot, key)
-                if not isinstance(app.screen, type(plan_page)) and hasattr(app.screen, "deciding"):
+                if hasattr(app.screen, "deciding"):
                     await planned(app, pilot)
             await settle(pilot)
 

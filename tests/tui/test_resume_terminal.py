@@ -37,6 +37,19 @@ def step_and_compare(terminal: Terminal) -> None:
     terminal.quiet()
 
 
+def approve_both(terminal: Terminal) -> None:
+    """Approve both calls of `two`; the plan is then ready to run."""
+    terminal.until("? all keys")
+    terminal.type("r")
+    terminal.until("2 decisions owed")
+    terminal.quiet()
+    terminal.type("ja")
+    terminal.quiet()
+    terminal.type("jja")
+    terminal.until("runs pay")
+    terminal.quiet()
+
+
 def to_the_end(terminal: Terminal, begins: str) -> None:
     """Run what the plan says."""
     terminal.until(begins)
@@ -128,15 +141,7 @@ def test_who_leaves_while_a_tool_is_stuck_gets_the_terminal_back(tmp_path: Path,
     stuck = 'print("paying", order)\n    import time; time.sleep(1000)'
     file.write_text(file.read_text().replace('print("paying", order)', stuck))
     with Terminal("open", path, "--app", target, size=SIZE, **folders) as terminal:
-        terminal.until("? all keys")
-        terminal.type("r")
-        terminal.until("2 decisions owed")
-        terminal.quiet()
-        terminal.type("ja")
-        terminal.quiet()
-        terminal.type("jja")
-        terminal.until("runs pay")
-        terminal.quiet()
+        approve_both(terminal)
         terminal.type("r")
         terminal.until("pay started")
         terminal.quiet()
@@ -184,15 +189,7 @@ def test_a_tool_that_ends_the_process_leaves_the_terminal_as_it_was_and_says_whe
     file = Path(target.rpartition(":")[0])
     file.write_text(file.read_text().replace('print("paying", order)', "os._exit(9)"))
     with Terminal("open", path, "--app", target, size=SIZE, **folders) as terminal:
-        terminal.until("? all keys")
-        terminal.type("r")
-        terminal.until("2 decisions owed")
-        terminal.quiet()
-        terminal.type("ja")
-        terminal.quiet()
-        terminal.type("jja")
-        terminal.until("runs pay")
-        terminal.quiet()
+        approve_both(terminal)
         terminal.clear()
         assert terminal.leave("r") == 9
         terminal.until("ended without a word")
