@@ -165,7 +165,7 @@ class Claims:
     def resumed(self, run: str) -> str | None:
         """That a run was resumed before, and as which runs, in words; None when it was not."""
         known = [f"{successor.run} at {successor.at}" for successor in self.successors(run)]
-        more = f"{len(known) - NAMED} others, " if len(known) > NAMED else ""
+        more = f"{len(known) - NAMED} before, then " if len(known) > NAMED else ""
         return f"was resumed before, as {more}{', '.join(known[-NAMED:])}" if known else None
 
     def refuse_resumed(self, run: str, accepted: Container[str]) -> None:

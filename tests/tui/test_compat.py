@@ -1,0 +1,83 @@
+"""What is sent to the terminal: only what is not there yet, and the same picture as Textual's own."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+
+from inspector.tui._compat import ERASE, _Lean
+from tests.tui.panes.snapshots import few
+
+WIDTH, HEIGHT = 12, 3
+CONSOLE = Console(force_terminal=True, color_system="truecolor", width=WIDTH)
+BOLD = Style(bold=True)
+
+
+def layout(*texts: str, style: Style | None = None) -> LayoutUpdate:
+    lines = [[Strip([Segment(text, style), Segment(" " * (WIDTH - len(text)))])] for text in texts]
+    return LayoutUpdate(list(lines), Region(0, 0, WIDTH, len(texts)))
+
+
+def chops(y: int, cut: int, left: str, right: str) -> ChopsUpdate:
+    """A line of two parts, of which the right one has changed."""
+    parts = {0: Strip([Segment(left.ljust(cut))]), cut: Strip([Segment(right.ljust(WIDTH - cut))])}
+    rest: list[dict[int, Strip | None]] = [{0: None, cut: None} for _ in range(HEIGHT)]
+    rest[y] = dict(parts)
+    return ChopsUpdate(rest, [(y, cut, WIDTH)], [[cut, WIDTH]] * HEIGHT)
+
+
+def paint(grid: list[list[str]], sequences: str) -> None:
+    """What a terminal does with them; colours are passed over."""
+    row = column = 0
+    for text, move, erase in re.findall(r"([^\x1b\n]+)|\x1b\[(\d+;\d+)H|(\x1b\[K)|\x1b\[[\d;]*m|\n", sequences):
+        if move:
+            row, column = (int(number) - 1 for number in move.split(";"))
+        elif erase:
+            grid[row][column:] = [" "] * (WIDTH - column)
+        elif text:
+            grid[row][column : column + len(text)] = text
+            column += len(text)
+
+
+texts = st.text("ab ", max_size=WIDTH)
+styles = st.sampled_from([None, BOLD])
+updates = st.one_of(
+    st.builds(lambda lines, style: layout(*lines, style=style), st.lists(texts, min_size=3, max_size=3), styles),
+    st.integers(1, WIDTH - 1).flatmap(
+        lambda cut: st.builds(
+            chops, st.integers(0, 2), st.just(cut), st.text("ab ", max_size=cut), st.text("ab ", max_size=WIDTH - cut)
+        )
+    ),
+)
+
+
+@few
+@given(st.lists(updates, max_size=8))
+def test_the_picture_is_that_of_textual(found: list[LayoutUpdate | ChopsUpdate]) -> None:
+    theirs, ours = ([[" "] * WIDTH for _ in range(HEIGHT)] for _ in range(2))
+    known: dict[int, str] = {}
+    for update in found:
+        assert isinstance(update, CompositorUpdate)
+        paint(theirs, update.render_segments(CONSOLE))
+        paint(ours, _Lean(update, known, WIDTH).render_segments(CONSOLE))
+        assert ours == theirs
+
+
+def test_what_stands_there_is_not_sent_again() -> None:
+    known: dict[int, str] = {}
+    first = _Lean(layout("one", "two", "three", style=BOLD), known, WIDTH).render_segments(CONSOLE)
+    assert first.count(ERASE) == 3
+    assert " " not in first
+    again = _Lean(layout("one", "TWO", "three", style=BOLD), known, WIDTH).render_segments(CONSOLE)
+    assert "TWO" in again
+    assert "one" not in again
+    assert not _Lean(layout("one", "TWO", "three", style=BOLD), known, WIDTH).render_segments(CONSOLE)
+    _Lean(chops(1, 4, "TWO", "more"), known, WIDTH).render_segments(CONSOLE)
+    after = _Lean(layout("one", "TWO", "three", style=BOLD), known, WIDTH).render_segments(CONSOLE)
+    assert "TWO" in after, "a line of which a part was painted is sent whole"
