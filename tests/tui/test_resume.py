@@ -374,7 +374,8 @@ async def test_a_run_of_wfpy_that_somebody_drives_is_named_and_followed(tmp_path
         steering.go()
         await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
         assert run_screen(app).session.facts.claim == f"wfpy:{tmp_path.resolve() / 'again'}"  # type: ignore[union-attr]
-    thread.join(120)
+        thread.join(120)
+        await settle(pilot)
 
 
 async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
