@@ -6,11 +6,14 @@ import os
 import select
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 LOOK = 0.5
 """Seconds between two looks for a parent that is gone while a copy of it keeps the pipe open."""
+PATIENCE = 1.0
+"""Seconds that a process takes at most to end when its files are closed."""
 KEPT = 1 << 16
 """Bytes of what was said that are kept."""
 
@@ -85,12 +88,16 @@ def last_words(text: str = "") -> Iterator[Callable[[str], None]]:
         yield say
     finally:
         say("")
-        os.close(alive)
-        os.waitpid(copy, 0)
+        # What was imported may have closed the files of this process, or have its children end unheard.
+        with contextlib.suppress(OSError):
+            os.close(alive)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(copy, 0)
 
 
 def _last_line(parent: int) -> bytes:
-    """The last line that comes in before the parent has ended, of which other copies may keep the pipe open."""
+    """The last line that comes in before the parent has ended, of which other copies may keep the pipe open; nothing
+    where the parent closes the pipe, and goes on."""
     said = b"\n"
     while True:
         gone = os.getppid() != parent
@@ -102,4 +109,9 @@ def _last_line(parent: int) -> bytes:
         elif gone:
             break
     *_, told, _ = (b"\n" + said).split(b"\n")
+    until = time.monotonic() + PATIENCE
+    while told and os.getppid() == parent:
+        if time.monotonic() > until:
+            return b""
+        time.sleep(0.01)
     return told

@@ -79,6 +79,20 @@ def test_a_tool_that_ends_the_process_is_said_with_the_way_on(tmp_path: Path, mo
         )
 
 
+def test_a_program_that_hears_of_no_child_is_told_of_as_any_other(tmp_path: Path) -> None:
+    file = tmp_path / "taking_app.py"
+    lines = "import signal", "signal.signal(signal.SIGCHLD, signal.SIG_IGN)", "from inspector import Agent"
+    file.write_text("\n".join((*lines, "agent = Agent('a', model='openai:m')")))
+    done = _run(("check", RUN, "--app"), file)
+    assert (done.returncode, "runinspect: output" in done.stderr) == (3, False), done.stderr
+
+
+def test_a_process_that_closes_its_files_has_not_ended() -> None:
+    code = "import os; from inspector.resume.fatal import last_words\nwith last_words('lost'): os.closerange(3, 64)"
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_only_the_thread_that_imports_is_kept_from_leaving() -> None:
     code = "import os, threading; from inspector.resume.fatal import exits_raise\nwith exits_raise(): {}"
     for leaves in (
