@@ -256,14 +256,14 @@ class ResumingNetwork(GoingOn):
         self.decided.reconcile = calls
         await agents.wake(run, self.decided)
         examine(run, self._reconciled)
-        watch = self.network.watch(saved.header.id)
-        if not (self.decided.any() or self._reconciled) and (waiting := only_waits(run, saved, watch, self.path)):
-            return waiting
         claims = self._claims or Claims()
         taken = claims.holder(saved.header.id) if self.decided.take_over is not None else None
         claim = claims.take(saved.header.id, over=taken)
         try:
             claims.refuse_resumed(saved.header.id, self.decided.accept)
+            watch = self.network.watch(saved.header.id)
+            if not (self.decided.any() or self._reconciled) and (waiting := only_waits(run, saved, watch, self.path)):
+                return waiting
             edited = edits.edited(run, self.decided.edits)
             run_id = self._options.get("id") or new_id()
             if run_id == saved.header.id:

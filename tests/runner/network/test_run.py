@@ -445,6 +445,8 @@ async def test_what_is_left_open_stays_open_in_the_next_run(tmp_path: Path) -> N
     task = asyncio.ensure_future(net.run({"x": [1]}, trace=first, control=control))
     while not RAN:
         await asyncio.sleep(0)
+    with pytest.raises(Owned):
+        await net.resume(first).run()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
