@@ -13,10 +13,9 @@ from inspector.errors import UsageError
 from inspector.model.places import FORMS, read_place
 from inspector.model.run import Record, RunStatus
 from inspector.model.values import Value
+from inspector.runner.preflight import Reconciling, Resolution
 
 Question = Literal["approve", "answer", "reconcile", "resolve"]
-Reconciling = Literal["retry", "result", "failure", "abort", "leave"]
-Resolution = Literal["repair", "retry", "skip", "fail", "stop"]
 
 MUST_ACCEPT = frozenset({"runs_again", "side_effects", "already_resumed", "tool_changed"})
 """Warnings that somebody must accept before anything runs."""

@@ -293,11 +293,11 @@ class Deciding(Driving[Ran]):
         self.decided.reconcile[call] = (options.one_of("reconcile", how, Reconciling), savable(call, value))
         return self
 
-    def resolve(self, how: str, text: str | None = None, *, call: str | None = None) -> Self:
+    def resolve(self, how: Resolution, text: str | None = None, *, call: str | None = None) -> Self:
         """What becomes of the call that was not on offer: `repair` to a name, `retry` or `skip` with a text, `fail`,
         `stop`. With a `call`, only of that one. Without this the hooks decide, and where none does the run fails."""
         told = None if text is None else sound(options.option("resolve", text, str))
-        self.decided.resolve = (options.one_of("resolve", how, Resolution), told, call)
+        self.decided.resolve[call] = (options.one_of("resolve", how, Resolution), told)
         return self
 
     def accept(self, *codes: str) -> Self:

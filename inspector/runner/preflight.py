@@ -82,8 +82,8 @@ class Decided(msgspec.Struct, kw_only=True):
     reconcile: dict[str, tuple[str, Value]] = msgspec.field(default_factory=dict)
     edits: dict[str, Value] = msgspec.field(default_factory=dict)
     """Other values for what the state holds, by place (see `model.places`)."""
-    resolve: tuple[str, str | None, str | None] | None = None
-    """How, a text, and which call that was not on offer; None: the one that waits."""
+    resolve: dict[str | None, tuple[Resolution, str | None]] = msgspec.field(default_factory=dict)
+    """How, and a text, by the call that was not on offer; None: the one that waits."""
     accept: set[str] = msgspec.field(default_factory=set)
     max_turns: int | None = None
     token_budget: int | None = None
@@ -94,12 +94,12 @@ class Decided(msgspec.Struct, kw_only=True):
 
     def calls(self) -> set[str]:
         """Every call that something was decided about."""
-        named = self.resolve[2:] if self.resolve is not None and self.resolve[2] is not None else ()
-        return {*self.approve, *self.deny, *self.answer, *self.edit, *self.reconcile, *named}
+        named = {*self.approve, *self.deny, *self.answer, *self.edit, *self.reconcile}
+        return named | {call for call in self.resolve if call is not None}
 
     def any(self) -> bool:
         """Whether anything was decided that the run goes on with."""
-        return bool(self.calls() or self.edits) or self.resolve is not None or self.take_over is not None
+        return bool(self.calls() or self.edits or self.resolve) or self.take_over is not None
 
 
 def savable(subject: str, value: Value) -> Value:

@@ -108,7 +108,7 @@ def _only_waits(asked: "Deciding[Any]", saved: Restored, found: Preflight) -> bo
 def all_known(asked: "Deciding[Any]", saved: Restored) -> None:
     """Raises RequestError for a decision that cannot be carried out, before anything runs."""
     decided = asked.decided
-    if not decided.calls() and decided.resolve is None:
+    if not decided.calls() and not decided.resolve:
         return
     run, phase = saved.run, saved.run.data.phase
     if isinstance(phase, Advancing) and phase.turn.heard:
@@ -118,25 +118,22 @@ def all_known(asked: "Deciding[Any]", saved: Restored) -> None:
     if isinstance(phase, Resolving):
         call = phase.turn.parts[phase.index]
         assert isinstance(call, Call)
-        ids, meant = {call.call_id, call.internal_id}, {*decided.deny, decided.resolve[2] if decided.resolve else None}
-        if other := decided.calls() - (ids & meant):
+        ids = {call.call_id, call.internal_id}
+        if other := decided.calls() - (ids & {*decided.deny, *decided.resolve}):
             raise RequestError(
                 min(other), f"is not what can be decided: {call.name} was not on offer; deny or resolve {call.call_id}"
             )
-        if decided.resolve is not None and decided.deny:
+        if len(decided.resolve) + len(decided.deny) > 1:
             raise RequestError(call.call_id, "two things were decided about this call")
         resolution = _resolution(decided)
         limit = (asked.configured() or Configure()).max_invalid_retries
-        if (
-            resolution is not None
-            and resolution.how == "retry"
-            and run.data.invalid_retries >= (run.data.max_invalid_retries if limit is None else limit)
-        ):
-            detail = f"cannot be tried again: no retry of {run.data.max_invalid_retries} is left (max_invalid_retries)"
+        limit = run.data.max_invalid_retries if limit is None else limit
+        if resolution is not None and resolution.how == "retry" and run.data.invalid_retries >= limit:
+            detail = f"cannot be tried again: no retry of {limit} is left (max_invalid_retries)"
             raise RequestError(call.call_id, detail)
         tried.send(resolution or Resolve("fail"))
         return
-    if decided.resolve is not None:
+    if decided.resolve:
         raise RequestError("resolve", "every call was on offer: there is nothing to resolve")
     if isinstance(phase, Executing):
         _one_word_each(decided, tried)
@@ -209,7 +206,7 @@ async def decide(leg: Leg, asked: "Deciding[Any]") -> None:
         return
     if isinstance(run.data.phase, Resolving):
         if (resolution := _resolution(decided)) is not None:
-            call = decided.resolve[2] if decided.resolve is not None else next(iter(decided.deny))
+            call = next(iter(decided.resolve or decided.deny))
             why = decided.why.get(call) if call is not None else None
             recorder.decision("resolve", call, [resolution.how, resolution.text], why)
             leg.tell(resolution)
@@ -241,6 +238,6 @@ def _internal(run: AgentRun, call: str) -> str:
 
 def _resolution(decided: Decided) -> Resolve | None:
     """What becomes of a call that was not on offer; to deny it is to skip it."""
-    if decided.resolve is not None:
-        return Resolve(*decided.resolve[:2])
+    for how, text in decided.resolve.values():
+        return Resolve(how, text)
     return next((Resolve("skip", reason) for reason in decided.deny.values()), None)

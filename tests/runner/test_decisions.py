@@ -23,6 +23,7 @@ from inspector import (
 from inspector.runner.claims import Claims
 from inspector.runner.effects import Begin
 from inspector.runner.messages import ModelTurn, Result
+from inspector.runner.network.agents import Deciding, going_on, inner_of
 from inspector.runner.preflight import Decided
 from inspector.runner.resuming import examined, restored
 
@@ -116,10 +117,19 @@ async def test_a_call_that_was_not_on_offer_can_be_denied_by_its_id() -> None:
         await agent().resume(run).resolve("repair", "sell").run()
     with pytest.raises(RequestError, match="n1: two things were decided"):
         await agent().resume(run).resolve("skip").deny("n1").run()
+    with pytest.raises(RequestError, match="n1: two things were decided"):
+        await agent().resume(run).resolve("skip").resolve("fail", call="n1").run()
+    both = Deciding().resolve("n1", "skip", "a \ud800").resolve("other", "fail").decided
+    asked = going_on(agent(), inner_of(run), both)
+    assert asked is not None
+    assert asked.decided.resolve == {"n1": ("skip", "a \ufffd")}
+    assert both.calls() == {"n1", "other"}
     spent = run.copy()
     spent.data.invalid_retries = 1
     with pytest.raises(RequestError, match=r"n1: cannot be tried again: no retry of 1 is left"):
         await agent().resume(spent).resolve("retry").run()
+    with pytest.raises(RequestError, match=r"no retry of 0 is left"):
+        await agent().resume(run).resolve("retry").max_invalid_retries(0).run()
     again = await agent("x", "done").resume(spent).resolve("retry", "no such tool").max_invalid_retries(2).run()
     assert (again.status, again.messages[2].content[0].text) == ("completed", "no such tool")  # type: ignore[union-attr]
     done = await agent("x", "done").resume(run).deny("n1", "not here").run()

@@ -159,7 +159,7 @@ def _decided(job: Job, saved: SavedNetwork) -> Decided:
         edit=dict(decisions.arguments),
         edits=dict(decisions.edits),
         reconcile={c: (d.how, d.value) for c, d in decisions.reconcile.items() if c not in firings},
-        resolve=next(((made.how, made.text, call) for call, made in decisions.resolve.items()), None),
+        resolve={call: (made.how, made.text) for call, made in decisions.resolve.items()},
         accept=set(decisions.accept),
         why=dict(decisions.why),
         take_over=decisions.take_over,

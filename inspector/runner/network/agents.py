@@ -119,10 +119,11 @@ class Deciding:
         self.decided.edits[place] = value
         return self
 
-    def resolve(self, call: str, how: str, text: str | None = None) -> Self:
+    def resolve(self, call: str, how: Resolution, text: str | None = None) -> Self:
         """What becomes of a call that was not on offer: `repair` to a name, `retry` or `skip` with a text, `fail`,
         `stop`."""
-        self.decided.resolve = (options.one_of("resolve", how, Resolution), text, call)
+        told = None if text is None else sound(options.option("resolve", text, str))
+        self.decided.resolve[call] = (options.one_of("resolve", how, Resolution), told)
         return self
 
     def accept(self, *codes: str) -> Self:
@@ -172,7 +173,7 @@ def going_on(agent: Agent, inner: Value, decided: Decided) -> Resuming | None:
         answer=_among(decided.answer, known),
         edit=_among(decided.edit, known),
         reconcile=_among(decided.reconcile, known),
-        resolve=decided.resolve if decided.resolve is not None and decided.resolve[2] in known else None,
+        resolve=_among(decided.resolve, known),
         accept=set(decided.accept),
         why=decided.why,
     )
@@ -183,7 +184,7 @@ def going_on(agent: Agent, inner: Value, decided: Decided) -> Resuming | None:
     return asked
 
 
-def _among(decisions: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+def _among(decisions: Mapping[Any, Any], known: set[str]) -> dict[Any, Any]:
     return {call: value for call, value in decisions.items() if call in known}
 
 
