@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 
@@ -69,6 +70,21 @@ AMBIGUOUS = Plan(
     warnings=(
         warn("already_resumed", "refund-suspended", "was resumed before, as 20260301T093000-aa at 2026-03-01"),
         warn("side_effects", "refund", "step 9 ran after the chosen step; what it did is not undone"),
+    ),
+    replays=(Planned(name="model", kind="model", step=1),),
+)
+NOT_ON_OFFER = Plan(
+    resumable=True,
+    driver="fake",
+    step=4,
+    runs=(
+        Planned(
+            name="lock",
+            kind="tools",
+            call_id="c3",
+            note="it was not on offer; hooks are asked what becomes of it, and without a word of theirs the run fails",
+            ways=("repair:look", "repair:lock_order", "retry", "skip", "fail", "stop"),
+        ),
     ),
     replays=(Planned(name="model", kind="model", step=1),),
 )
@@ -182,17 +198,25 @@ def test_refused(looks: Compare, size: tuple[int, int], monkeypatch: pytest.Monk
     assert looks(size=size)
 
 
-@SIZES
-def test_driven_by_somebody_else(snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("size", "taken_over"),
+    [(NARROW, False), (LARGE, False), (NARROW, True)],
+    ids=["80x24", "200x50", "80x24-taken over"],
+)
+def test_driven_by_somebody_else(
+    snap_compare: Compare, size: tuple[int, int], taken_over: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     who = "process 4711 on till since 2026-03-01T09:26:55Z"
     detail = f"is driven by {who} (to take it over: --take-over REASON)"
+    refusal = Refusal(code="owned", subject="refund-suspended", detail=detail)
     plan(
         monkeypatch,
         Plan(
-            resumable=False,
+            resumable=taken_over,
             driver="fake",
             step=4,
-            refusals=(Refusal(code="owned", subject="refund-suspended", detail=detail),),
+            refusals=() if taken_over else (refusal,),
+            runs_again=(Planned(name="refund", kind="tools", call_id="c3"),) if taken_over else (),
             replays=(Planned(name="model", kind="model", step=1),),
         ),
     )
@@ -204,7 +228,10 @@ def test_driven_by_somebody_else(snap_compare: Compare, size: tuple[int, int], m
         await press(pilot, "r")
         page = await planned(app, pilot)
         assert page.deciding.planned is not None
-        page.planned(page.deciding.planned._replace(owner=f"{who} (3m05s)", pending=(call,)))
+        if taken_over:
+            page.deciding.decisions = msgspec.structs.replace(page.deciding.decisions, take_over="it hangs")
+        made = page.deciding.planned._replace(decisions=page.deciding.decisions)
+        page.planned(made._replace(owner=f"{who} (3m05s)", pending=(call,)))
         await settle(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=before)
@@ -220,6 +247,16 @@ def test_ambiguous_and_to_be_accepted(looks: Compare, size: tuple[int, int], mon
 def test_what_may_have_happened(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     plan(monkeypatch, AMBIGUOUS)
     assert looks("down", "enter", size=size)
+
+
+@pytest.mark.parametrize(
+    ("size", "keys"), [(NARROW, ()), (LARGE, ()), (NARROW, ("enter",))], ids=["80x24", "200x50", "80x24-choice"]
+)
+def test_a_call_that_was_not_on_offer(
+    looks: Compare, size: tuple[int, int], keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan(monkeypatch, NOT_ON_OFFER)
+    assert looks(*keys, size=size)
 
 
 @SIZES
@@ -240,7 +277,12 @@ def live(state: str) -> Live:
             found.take(Said("I will tell the customer that their"))
         case "held":
             found.take(Happened({"event": "held", "before": "tool refund", "why": "breakpoint tool:refund"}))
+        case "pausing":
+            found.resumption.steering.pause()
         case "stopping":
+            found.stop()
+        case "leaving":
+            found.detaching = True
             found.stop()
         case "completed":
             found.take(Finished(Ended(run="r2", status="completed", output="On its way.", replayed=4, ran=3)))
@@ -255,7 +297,11 @@ def live(state: str) -> Live:
 
 
 @pytest.mark.parametrize(
-    "state", ["runs", "streams", "held", "stopping", "completed", "tokens are left", "failed", "given up"]
+    "state",
+    [
+        *("runs", "streams", "held", "pausing", "stopping", "leaving"),
+        *("completed", "tokens are left", "failed", "given up"),
+    ],
 )
 @SIZES
 def test_live(state: str, snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
