@@ -201,6 +201,7 @@ async def test_spans_are_nested_and_a_resume_links_to_the_run_before(tmp_path: P
         (None, "suspended", "reconciliation", []),
         (lambda event: event.retry(), "completed", None, ["A"]),
         (lambda event: event.result("B"), "completed", None, ["B"]),
+        (lambda event: event.result({"$type": "codec", "name": "gone", "value": 1}), "failed", None, []),
         (lambda event: event.failure("lost"), "failed", None, []),
         (lambda event: event.abort(), "failed", "operator_abort_with_unknown_outcome", []),
         (lambda event: event.leave(), "suspended", "reconciliation", []),
