@@ -25,7 +25,7 @@ class Lent:
     another failure of the node or a kill, is not noticed."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        self._given = {name: copy.deepcopy(value) for name, value in parameters.items() if _changeable(value)}
+        self._given = {name: copy.deepcopy(value) for name, value in parameters.items() if _collection(value)}
         self._every = -(-sum(map(_size, self._given.values())) // VALUES)
         self._firings = 0
         self.unseen = 0
@@ -54,8 +54,8 @@ class Lent:
         return [name for name, value in self.values.items() if not _alike(value, self._given[name])]
 
 
-def _changeable(value: Any) -> bool:
-    """Whether a value is a collection that can be changed, or holds one, and there is plain data in it only."""
+def _collection(value: Any) -> bool:
+    """Whether a value is a collection with plain data in it only."""
     try:
         return type(value) not in _ATOMS and _plain(value)
     except RecursionError:

@@ -176,7 +176,8 @@ class NetworkRun:
         self._check([number])
 
     def doubt(self, number: int) -> None:
-        """The same, but it may have had its effects already, which the state tells."""
+        """A node whose firing was released may fire again, and may have had its effects already, which the state
+        tells."""
         self._told.doubt(number)
         self._check([number])
 

@@ -122,12 +122,10 @@ class Firings:
     def _told(self, number: int) -> Told | None:
         if (firing := self._flying.get(number)) is not None:
             return firing, "in_flight" if number in self._started else "ready", None
-        failed = self._failed.get(number) if self._failed else None
-        if (firing := self._ready.get(number)) is None and failed is None:
+        failed, why = self._failed.get(number, (None, None))
+        if (firing := self._ready.get(number, failed)) is None:
             return None
-        shown = failed[0] if firing is None and failed is not None else firing
-        assert shown is not None
-        return shown, "ambiguous" if number in self._doubted else "ready", None if failed is None else failed[1]
+        return firing, "ambiguous" if number in self._doubted else "ready", why
 
 
 def _pending(firing: Firing, status: PendingStatus, note: str | None) -> Pending:
