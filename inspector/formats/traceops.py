@@ -86,30 +86,32 @@ def overlaid(state: State, found: Sequence[Found], writer: Program | None, alive
     if state.pending is None and not found:
         return state
     rows = [_settled(row, writer, alive) for row in state.pending or ()]
-    free = [True] * len(rows)
+    free = dict.fromkeys(range(len(rows)))
     places: dict[int, int] = {}
     for offset, record in found:
         if isinstance(record, Operation):
-            place = next((at for at, row in enumerate(rows) if free[at] and _same(row, record)), None)
-            if place is None:
-                place = len(rows)
+            place = next((at for at in free if _same(rows[at], record)), len(rows))
+            if place == len(rows):
                 rows.append(_row(record))
-                free.append(False)
-            free[place], places[offset] = False, place
+            free.pop(place, None)
+            places[offset] = place
+    calls: dict[str | None, list[int]] = {}
+    for place, row in enumerate(rows):
+        calls.setdefault(row.internal_call_id, []).append(place)
     for offset, record in sorted(found, key=lambda item: item[0]):
         if isinstance(record, Operation):
             place = places[offset]
             rows[place] = _applied(rows[place], record, writer, alive)
-            if not (isinstance(record.event, dict) and record.event.get("event") == "hold"):
-                continue
-        rows = [_heard(row, record.event) for row in rows]
+        event = record.event if isinstance(record.event, dict) else {}
+        call = event.get("call")
+        if isinstance(call, str) and (isinstance(record, Move) or event.get("event") == "hold"):
+            for place in calls.get(call, ()):
+                rows[place] = _heard(rows[place], event)
     return msgspec.structs.replace(state, pending=tuple(rows))
 
 
-def _heard(row: Pending, event: Value) -> Pending:
+def _heard(row: Pending, event: dict[str, Value]) -> Pending:
     """A call, after what its machine took in about it."""
-    if not isinstance(event, dict) or row.internal_call_id is None or event.get("call") != row.internal_call_id:
-        return row
     match event.get("event"):
         case "approve":
             return msgspec.structs.replace(row, status="approved", note=None)

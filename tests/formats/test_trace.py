@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.errors import UnreadableError
-from inspector.formats import linefile, open_path, tracelines
+from inspector.formats import linefile, open_path, tracelines, traceops
 from inspector.formats.tracelines import plain
 from inspector.formats.tracerun import FURTHEST, TAIL, TraceRun
 from inspector.model.changes import Change, change
-from inspector.model.records import Checkpoint, End, Move, StepRecord
+from inspector.model.records import Checkpoint, End, Move, Operation, StepRecord
 from inspector.model.run import Pending, RunError, RunLink, State, Usage
 from inspector.model.values import Number, to_json
 from tests.formats import traces
@@ -643,3 +643,22 @@ def test_calls_show_what_was_decided_before_their_batch_ends(path: Path) -> None
         ("answered", {}, [7], None),
         ("waiting", {}, None, "old"),
     ]
+
+
+def test_what_was_decided_since_is_found_by_its_call_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    count, heard, looked = 100, traceops._heard, []
+    monkeypatch.setattr(traceops, "_heard", lambda row, event: looked.append(row) or heard(row, event))
+    monkeypatch.setattr(traceops, "_same", lambda row, operation: pytest.fail("no row stands there before"))
+    ids = [f"1.{number}" for number in range(count)]
+    asks = {"event": "hold", "call": ids[0], "why": "answer", "question": "Which one?"}
+    begun = [
+        Operation(id=call, seq=1, kind="tool", name="pay", status="succeeded", internal_call_id=call) for call in ids
+    ]
+    begun[0] = msgspec.structs.replace(begun[0], event=asks)
+    moves = [Move(seq=1, event={"event": "approve", "call": call}) for call in [*ids[1:], "none"]]
+    moves.append(Move(seq=1, event={"event": "approve", "call": [1]}))
+    found = traceops.overlaid(State(step=1), list(enumerate([*begun, *moves])), None, False)
+    first, *others = found.pending or ()
+    assert (first.status, first.note) == ("waiting", "answer: Which one?")
+    assert {other.status for other in others} == {"approved"}
+    assert len(looked) == count
