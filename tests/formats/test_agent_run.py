@@ -13,6 +13,7 @@ from inspector import Agent, AgentRun, Call, Control, Hook, ModelTurn, ScriptedM
 from inspector.errors import UnreadableError
 from inspector.formats import document, open_path
 from inspector.formats.readers.agent_run import KEYS
+from inspector.formats.readers.agent_run.phase import messages_of
 from inspector.model.run import Pending
 from inspector.report.view import View, view
 from inspector.runner.claims import Claims
@@ -171,13 +172,14 @@ def test_every_state_is_what_the_runner_shows(beginning: str, tmp_path: Path, ev
     assert bool(found.resume.reasons) != found.resume.possible
 
 
-@pytest.mark.parametrize("kind", ["max_turns", "model"])
+@pytest.mark.parametrize("kind", ["max_turns", "model", "cancelled"])
 def test_a_failed_run_says_why_and_goes_on_only_where_a_limit_can_be_raised(kind: str, tmp_path: Path) -> None:
     run = json.loads(suspended().to_json())
     run["phase"] = {"phase": "failed", "kind": kind, "message": "because\u001b[2J", "slots": run["phase"]["slots"]}
     found = shown(tmp_path, json.dumps(run))
     assert found.run.error is not None
-    assert (found.run.status, found.run.reason, found.run.error.message) == ("failed", kind, "because\\u001b[2J")
+    status = "cancelled" if kind == "cancelled" else "failed"
+    assert (found.run.status, found.run.reason, found.run.error.message) == (status, kind, "because\\u001b[2J")
     assert found.resume.possible == (kind == "max_turns")
     assert found.state is not None
     assert len(found.state.pending or ()) == 2
@@ -212,6 +214,27 @@ def test_what_is_odd_is_told_with_its_place(tmp_path: Path) -> None:
     assert "is damaged: Expected `array | null`, got `int` - at `$.tools`" in told
     assert (found.run.status, found.resume.possible) == ("unknown", False)
     assert found.definition.tools_known == "advertised"
+
+
+def test_a_call_that_was_denied_says_why(tmp_path: Path) -> None:
+    run = json.loads(suspended().to_json())
+    first, _ = run["phase"]["slots"]
+    first |= {"status": "denied", "question": "not that one", "result": None}
+    found = shown(tmp_path, json.dumps(run))
+    assert found.state is not None
+    assert [(one.status, one.note) for one in found.state.pending or ()][:1] == [("denied", "not that one")]
+
+
+def test_words_beside_results_are_a_message_of_their_own() -> None:
+    parts = [{"type": "result", "call_id": "c1", "content": [{"type": "text", "text": "5"}]}]
+    said = messages_of({"role": "user", "content": [*parts, {"type": "text", "text": "be brief"}]})
+    assert [(message.role, message.text) for message in said] == [("tool", "5"), ("user", "be brief")]
+
+
+def test_what_breaks_off_cannot_go_on(tmp_path: Path) -> None:
+    found = shown(tmp_path, suspended().to_json()[:-1])
+    assert found.run.status == "suspended"
+    assert found.resume.reasons == ("value_unreadable",)
 
 
 @pytest.mark.parametrize("whole", [True, False])

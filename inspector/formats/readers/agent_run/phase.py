@@ -43,9 +43,8 @@ def standing(phase: Value, tell: Callable[[str], None]) -> Standing:
         at = body.get("index") if name == "resolving" else None
         batch = _held(turn, at)
         reason = "invalid_tool_call" if name == "resolving" else "tools"
-        waits = bool(batch) or name == "resolving"
         return Standing(
-            status="suspended" if waits else "interrupted", reason=reason if waits else None, batch=batch, tail=said
+            status="suspended" if batch else "interrupted", reason=reason if batch else None, batch=batch, tail=said
         )
     if name == "executing":
         return _executing(slots)
