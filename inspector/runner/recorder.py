@@ -77,8 +77,8 @@ class Recorder:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """What is written inside is in the journal as a whole, or not at all. It is written as it is at the end: a
-        checkpoint inside is behind all that the machine is told here."""
+        """What is written inside is in the journal as a whole, or not at all, but for what is flushed before. It is
+        written as it is at the end: a checkpoint inside is behind all that the machine is told here."""
         self._held, self._held_durable = [], False
         try:
             yield
@@ -88,9 +88,11 @@ class Recorder:
 
     def flush(self) -> None:
         """Have what was written in `together` so far in the journal."""
-        if self._held and self.journal is not None:
-            self.journal.append(*self._held, durable=self._held_durable)
-        self._held, self._held_durable = [], False
+        if self._held:
+            if self.journal is not None:
+                self.journal.append(*self._held, durable=self._held_durable)
+            self._held.clear()
+            self._held_durable = False
 
     def header(self, run_id: str, prompt: Value, resumed_from: RunLink | None, source: str | None) -> None:
         """The first record."""

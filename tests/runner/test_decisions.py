@@ -20,6 +20,8 @@ from inspector import (
     open_store,
     tool,
 )
+from inspector.errors import JournalError
+from inspector.journal import TraceFile
 from inspector.runner.claims import Claims
 from inspector.runner.effects import Begin
 from inspector.runner.messages import ModelTurn, Result
@@ -101,6 +103,27 @@ async def test_what_cannot_be_carried_out_in_an_agent_of_a_network_is_refused_to
     assert done.outputs == {"answer": ["done"]}
 
 
+async def test_what_cannot_be_begun_has_resumed_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = Network("net")
+    node = net.add(agent())
+    net.connect(net.input("prompt"), node.prompt)
+    net.connect(node.answer, net.output("answer"))
+    first, second = str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")
+    runs = (
+        (await agent().prompt("go").run(trace=first)).run_id,
+        (await net.run({"prompt": ["go"]}, trace=second)).run_id,
+    )
+
+    def full(*_: Any, **__: Any) -> None:
+        raise JournalError("disk", "No space left on device")
+
+    monkeypatch.setattr(TraceFile, "append", full)
+    for number, asked in enumerate((agent().resume(first), net.resume(second))):
+        with pytest.raises(JournalError):
+            await asked.approve("c2", "c3").run(trace=str(tmp_path / f"more{number}.jsonl"))
+        assert Claims().successors(runs[number] or "") == []
+
+
 async def test_a_call_that_was_not_on_offer_can_be_denied_by_its_id() -> None:
     run = AgentRun.start("go", id="r", agent="payer")
     run.send(Begin(tools=(look.spec, pay.spec)))
@@ -119,6 +142,15 @@ async def test_a_call_that_was_not_on_offer_can_be_denied_by_its_id() -> None:
         await agent().resume(run).resolve("skip").deny("n1").run()
     with pytest.raises(RequestError, match="n1: two things were decided"):
         await agent().resume(run).resolve("skip").resolve("fail", call="n1").run()
+    who = agent()
+    told = (await examined(who.resume(run), restored(run), None)).runs[0]
+    assert told.ways == ("repair:look", "repair:pay", "retry", "skip", "fail", "stop")
+    silent = AgentRun.start("go", id="r", agent="payer")
+    silent.send(Begin(tools=(look.spec, pay.spec), choice="none"))
+    silent.absorb(ModelTurn(calls=(Call("nothere", {}, call_id="n1"),)))
+    silent.data.max_invalid_retries = 0
+    told = (await examined(who.resume(silent), restored(silent), None)).runs[0]
+    assert told.ways == ("fail", "stop")
     both = Deciding().resolve("n1", "skip", "a \ud800").resolve("other", "fail").decided
     asked = going_on(agent(), inner_of(run), both)
     assert asked is not None

@@ -2,6 +2,7 @@
 
 import asyncio
 import builtins
+import fcntl
 import json
 import os
 from collections.abc import Sequence
@@ -62,7 +63,7 @@ async def test_a_file_of_before_answers_to_its_own_name_only(tmp_path: Path, mon
     found = os.listdir(tmp_path)[0].casefold()
     monkeypatch.setattr(os.path, "exists", lambda path: os.path.basename(path).casefold() == found)
     memory = FileMemory(str(tmp_path))
-    assert await memory.load("talk") == []
+    assert memory._path("talk") != str(tmp_path / "talk.jsonl")
     assert texts(await memory.load("Talk")) == ["hello"]
 
 
@@ -76,6 +77,22 @@ async def test_an_append_is_once_and_what_was_cut_short_is_gone(tmp_path: Path) 
     await asyncio.gather(*(memory.append("talk", [Message.user("more")], key="two") for _ in range(20)))
     assert texts(await memory.load("talk")) == ["hello", "more"]
     assert [json.loads(line)["key"] for line in file.read_text().splitlines()] == ["one", "two"]
+
+
+async def test_who_waited_for_another_process_sees_what_that_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = FileMemory(str(tmp_path))
+    await memory.append("talk", [HELLO], key="one")
+    (file,) = tmp_path.iterdir()
+
+    def waited(*_: Any) -> None:
+        with builtins.open(file, "a") as other:
+            other.write(f'{{"key":"two","messages":[{to_json(Message.user("theirs"))}]}}\n')
+
+    monkeypatch.setattr(fcntl, "flock", waited)
+    await memory.append("talk", [Message.user("mine")], key="two")
+    assert texts(await memory.load("talk")) == ["hello", "theirs"]
 
 
 async def test_a_damaged_line_is_named_and_nothing_is_written_behind_it(tmp_path: Path) -> None:

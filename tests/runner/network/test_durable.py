@@ -179,7 +179,11 @@ async def test_a_step_that_is_the_last_goes_on_in_the_store(store: Store, tmp_pa
     row = store.read("k")
     assert (row.status, row.final) == ("failed", False)
     broken.clear()
-    again = await network(fired, broken).resume(store, "k", step=row.steps).run()
+    fork = await network(fired).resume(store, "k", step=0).run(trace=str(tmp_path / "fork"))
+    assert isinstance(fork, Started)
+    with pytest.raises(ResumeRefused, match=f"was resumed before, as {fork.result.run_id} at "):
+        await network(fired).resume(store, "k").run()
+    again = await network(fired).resume(store, "k", step=row.steps).accept("already_resumed").run()
     assert isinstance(again, Started)
     assert (again.status, again.result.run_id, store.read("k").status) == ("completed", row.id, "completed")
     with pytest.raises(UsageError, match="journal in the store"):
