@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.formats.wfpy.folders import (
     Writer,
     checkpoint,
@@ -57,6 +59,36 @@ def test_a_firing_cut_short_is_unfinished(tmp_path: Path) -> None:
     assert [one.name for one in state_at(run, 4).pending or ()] == ["box/b"]
     before = next(actor for actor in state_at(run, 3).actors or () if actor.id == "box")
     assert (before.fire_count, before.unfinished) == (0, None)
+
+
+@pytest.mark.parametrize(("done", "failed"), [(0, "b"), (2, "b"), (2, "other"), (2, "d")])
+def test_what_a_failure_inside_took_is_unknown_without_a_checkpoint(tmp_path: Path, done: int, failed: str) -> None:
+    """Of `d` it is known that it failed on what `b` had put: nothing else had moved."""
+    writer = nested(done)
+    writer = writer.fire("box/b", {INSIDE: [3]}, {"b.Out-->d.In": [-3]}) if failed == "d" else writer
+    error = {"message": "x", "entityInstancePath": ["box", failed]}
+    run = opened(folder(tmp_path / "run", writer, run=record([("box", "Proxy", "workflow", 3)], error=error)))
+    last = run.state(len(run))
+    assert last is not None
+    queues = {queue.id: queue for queue in last.queues or ()}
+    box = next(actor for actor in last.actors or () if actor.id == "box")
+    assert box.unfinished == {"subPlan": True}
+    if failed == "d":
+        assert (queues[INTO].size, queues[INSIDE].size, box.fire_count) == (0, 0, 2)
+    else:
+        assert (queues[INTO].contents, queues[INTO].size, box.fire_count) == ("unknown", None, None)
+        assert sizes(run, len(run) - 1)[INTO] == (3 if done < 2 else 2) - (done == 0)
+    assert told(run) == []
+
+
+def test_a_workflow_that_hands_its_input_to_another_is_not_counted(tmp_path: Path) -> None:
+    inner = "WF.In-->b.In"
+    writer = Writer(header()).fire("a", put={INTO: [1]}).fire("a", put={INTO: [2]})
+    for number in (1, 2):
+        writer.fire("box/deep/b", {inner: [number]}, {"b.Out-->WF.Out": [-number]})
+    run = opened(folder(tmp_path / "run", writer))
+    assert [sizes(run, step)[INTO] for step in range(5)] == [0, 1, 2, None, None]
+    assert told(run) == []
 
 
 def test_what_a_failure_kept_inside_is_no_disagreement(tmp_path: Path) -> None:

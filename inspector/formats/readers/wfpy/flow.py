@@ -141,11 +141,22 @@ class Flow:
     def _feed_to(self, owner: Actor, queue: Queue, count: int, step: int) -> None:
         """Begin firings of a nested workflow until `queue`, one of its inputs, holds `count`."""
         unseen = queue.out_port not in owner.ins  # fed by a queue that no record names
+        if unseen:
+            self._blur_above(owner, step)
         while len(queue.fresh) < count:
             if not self.feed(owner, step) and (owner.ins or not unseen):
                 return
             if unseen:
                 self.put(queue, self.store.unknown(), step)
+
+    def _blur_above(self, owner: Actor, step: int) -> None:
+        """How often the workflows around `owner` took tokens, to hand them in, is not known."""
+        outer = owner.scope.owner
+        while outer is not None:
+            for queues in outer.ins.values():
+                for queue in queues:
+                    queue.blur(step)
+            outer = outer.scope.owner
 
     def may_begin_with_more(self, queue: Queue) -> bool:
         """Whether the token that is missing can be one that the queue began with."""

@@ -217,8 +217,10 @@ class WfpyRun:
             return traced_state(self.artifacts.trace, places, self.artifacts.folder, step)
         if self.rebuilt is None or not (self.rebuilt.header or self.rebuilt.replay.step):
             return recorded_state(self.artifacts.record, network, step)
-        well = self._outcome().status == "completed"
-        return RebuiltStates(self.rebuilt, self.artifacts.folder, ended_well=well).at(step)
+        found = self._outcome()
+        well, where = found.status == "completed", found.error.where if found.error is not None else None
+        states = RebuiltStates(self.rebuilt, self.artifacts.folder, ended_well=well, failed=where)
+        return states.at(step)
 
     def _context(self) -> dict[str, Value] | None:
         """The shared context of a run in which no firing changed it."""

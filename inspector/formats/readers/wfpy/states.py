@@ -11,6 +11,7 @@ from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.readers.wfpy.artifacts import Facts, whole
 from inspector.formats.readers.wfpy.chat import messages
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint, SavedActor
+from inspector.formats.readers.wfpy.doubt import NONE, doubt
 from inspector.formats.readers.wfpy.network import Actor, Network
 from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
 from inspector.formats.readers.wfpy.rebuild import Rebuilt
@@ -42,10 +43,15 @@ def shown(queue: Queue, size: int | None, contents: model.Contents, tokens: Sequ
 
 
 class RebuiltStates:
-    """States of a rebuilt run, after steps in its middle and at its end; `ended_well` of a run that finished."""
+    """States of a rebuilt run, after steps in its middle and at its end; `ended_well` of a run that finished,
+    `failed` where one failed of which no checkpoint tells."""
 
-    def __init__(self, rebuilt: Rebuilt, folder: str | None, *, ended_well: bool) -> None:
+    def __init__(
+        self, rebuilt: Rebuilt, folder: str | None, *, ended_well: bool, failed: Sequence[str] | None = None
+    ) -> None:
         self._rebuilt, self._folder, self._ended_well = rebuilt, folder, ended_well
+        self._failed = failed
+        self._doubt = NONE
         self._places = {id(queue): at for at, queue in enumerate(rebuilt.places) if queue is not None}
 
     def at(self, step: int) -> State:
@@ -54,6 +60,7 @@ class RebuiltStates:
         actors = list(rebuilt.network.actors())
         chats = [message for actor in actors if actor.chats for message in self._chat(actor, step)]
         last = step >= rebuilt.replay.step
+        self._doubt = doubt(rebuilt, self._failed) if last and self._failed else NONE
         return State(
             step=step,
             queues=tuple(self._queue(queue, step) for queue in rebuilt.network.queues()),
@@ -70,7 +77,7 @@ class RebuiltStates:
             if found is None:
                 return shown(queue, None, "unknown", None)
             return from_trace(queue, found, rebuilt.trace, self._folder)
-        if self._unsure(queue, step):
+        if id(queue) in self._doubt.queues or self._unsure(queue, step):
             return shown(queue, None, "unknown", None)
         refs = queue.contents(step)
         tokens = rebuilt.store.list(refs)
@@ -110,7 +117,7 @@ class RebuiltStates:
         return sizes[place] if place < len(sizes) else None
 
     def _actor(self, actor: Actor, step: int) -> model.Actor:
-        if actor.child is not None:
+        if actor.child is not None or actor.path in self._doubt.cut:
             fired, unfinished = self._composite(actor, step)
             return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, unfinished=unfinished)
         if not actor.fired and (actor.is_control or (not actor.scope.path and actor.name in self._silent())):
@@ -137,8 +144,11 @@ class RebuiltStates:
     def _composite(self, actor: Actor, step: int) -> tuple[int | None, Value]:
         """Completed firings of a nested workflow, and whether one is cut short: it is over with the last
         firing inside of it."""
-        if not actor.starts:
-            return (None if not actor.ins else actor.base), None
+        if actor.path in self._doubt.cut:
+            certain = self._doubt.cut[actor.path] and actor.base is not None and actor.starts
+            return (actor.base or 0) + len(actor.starts) - 1 if certain else None, SUB_PLAN
+        if not actor.starts or any(queue.is_vague(step) for queues in actor.ins.values() for queue in queues):
+            return (None if actor.starts or not actor.ins else actor.base), None
         begun = bisect_right(actor.starts, step)
         if not begun:
             return actor.base, None
