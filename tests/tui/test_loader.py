@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableError
+from inspector.formats import open_path
 from inspector.formats.memory import OneRun
 from inspector.model.run import RawRecord, State, Step
 from inspector.model.source import RunSet
@@ -16,6 +17,7 @@ from inspector.tui.columns import Filter
 from inspector.tui.loader import Loader
 from inspector.tui.reports import (
     Damaged,
+    Exported,
     Failed,
     Fetched,
     Known,
@@ -286,6 +288,12 @@ def test_a_run_stands_behind_those_that_can_still_be_opened(loader: Watched, tmp
     loader.state(5)
     stood = loader.wait(Stood)
     assert (stood.state.step, stood.step_record.seq, stood.step_record.name) == (5, 5, "lookup_order")
+    copy = str(tmp_path / "copy.jsonl")
+    loader.export(copy)
+    loader.wait(Exported, lambda report: report.ended)
+    written = open_path(copy).open(None)
+    assert list(written.index())
+    assert len(written) == 4, "the run that is open, and none of those before it"
 
 
 def test_a_damaged_place_is_found_in_the_run_that_it_is_of(loader: Watched, tmp_path: Path) -> None:

@@ -126,12 +126,13 @@ async def test_a_long_text_that_comes_key_by_key_is_taken_in_at_once(monkeypatch
             event = events.Key(letter, letter if len(letter) == 1 else None)
             event.set_sender(app)
             app.post_message(event)
-        wanted = "a" * 299 + "bce"
+        app.post_message(events.Paste("fg"))
+        wanted = "a" * 299 + "bcefg"
         await until(pilot, lambda: run.prompt._field is not None and run.prompt._field.value == wanted)
         await settle(pilot)
         changes = {id(message) for message in messages if isinstance(message, Prompt.Typed)}
         assert len(changes) < 20
-        assert texts(app)[-1].endswith("aaabce"), "its end is to be seen, and the cursor"
+        assert texts(app)[-1].endswith("aaabcefg"), "its end is to be seen, and the cursor"
 
 
 async def test_a_search_shows_its_progress_and_escape_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
