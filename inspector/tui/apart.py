@@ -52,10 +52,11 @@ def begin(place: str, run: str | None, target: str, *, trace: str | None) -> Apa
 
 def whereabouts(link: RunLink, beside: str) -> Part | None:
     """Where a run is that another one, `beside` which it may stand, goes on from; None where that cannot be told."""
+    name = os.path.basename(link.run)
     places = [
         (link.path, None) if isinstance(link.path, str) else None,
         Claims().begun(link.run),
-        (os.path.join(os.path.dirname(os.path.abspath(beside)), os.path.basename(link.run)), None),
+        (os.path.join(os.path.dirname(os.path.abspath(beside)), name), None) if name.strip(".") else None,
     ]
     found = next((place for place in places if place is not None and os.path.exists(place[0])), None)
     return None if found is None else Part(found[0], run=found[1], step=link.step)
