@@ -18,7 +18,7 @@ from inspector.model.values import clean_value, preview, to_json
 from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
 from inspector.resume.apps import load_alone
 from inspector.resume.fatal import exits_fail, last_words
-from inspector.resume.plan import ACCEPT, Ended, read_decisions
+from inspector.resume.plan import Ended, Refusal, Warned, read_decisions
 from inspector.resume.sentences import sentence
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.drive import Control
@@ -49,7 +49,7 @@ def check_command(
         plan = check(msgspec.structs.replace(job, decisions=read_decisions({"edit": edits}, ())))
         _lines(out, [to_json(plan)] if json else report(plan))
     for refusal in plan.refusals:
-        _complain(refusal.subject, refusal.code, refusal.detail)
+        _complain(refusal.subject, refusal.code, refusal.detail + _remedy(refusal))
     return 3 if plan.refusals else 0
 
 
@@ -100,8 +100,7 @@ def resume_command(
             raise
         except Refused as error:
             for refusal in error.refusals:
-                accept = ACCEPT.format(refusal.code) if hasattr(refusal, "accept") else ""
-                _complain(refusal.subject, refusal.code, refusal.detail + accept)
+                _complain(refusal.subject, refusal.code, refusal.detail + _remedy(refusal))
             if json and isinstance(job.source, Stored):
                 printer(out, json)(_refused(error))
             return int(error.exit_code)
@@ -112,11 +111,17 @@ def resume_command(
     return EXITS.get(ended.status, 1)
 
 
+def _remedy(found: Refusal | Warned) -> str:
+    """What the command line can do about a refusal, or a warning that must be accepted."""
+    if isinstance(found, Warned) or found.remedy == "accept":
+        return f" (to go on all the same: --accept {found.code})"
+    return " (to take it over: --take-over REASON)" if found.remedy == "take_over" else ""
+
+
 def _refused(error: Refused) -> dict[str, Any]:
     """What asking for a run of a store came to that did not go on."""
-    refusals = [{"code": item.code, "subject": item.subject, "detail": item.detail} for item in error.refusals]
-    outcome = "existing_owner" if refusals[0]["code"] == "owned" else "refused"
-    return {"event": "refused", "outcome": outcome, "refusals": refusals}
+    outcome = "existing_owner" if error.refusals[0].code == "owned" else "refused"
+    return {"event": "refused", "outcome": outcome, "refusals": error.refusals}
 
 
 def _stopping(stops: Sequence[str], emit: Emit, leaves: bool) -> tuple[Control, Emit]:
@@ -272,7 +277,7 @@ def report(plan: Plan) -> Iterator[str]:
         yield one_line(f"  warning    {warning.code}  {warning.subject}: {warning.detail}{accept}")
         yield from _explained(warning.code)
     for refusal in plan.refusals:
-        yield one_line(f"  refused    {refusal.code}  {refusal.subject}: {refusal.detail}")
+        yield one_line(f"  refused    {refusal.code}  {refusal.subject}: {refusal.detail}{_remedy(refusal)}")
         yield from _explained(refusal.code)
 
 

@@ -3,7 +3,6 @@
 `Plan` is the document of `runinspect check --json`; `Decisions` is what the operator said about it.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
@@ -13,18 +12,15 @@ from inspector.errors import UsageError
 from inspector.model.places import FORMS, read_place
 from inspector.model.run import Record, RunStatus
 from inspector.model.values import Value
-from inspector.runner.preflight import Reconciling, Resolution
+from inspector.runner.preflight import ACCEPTABLE, Finding, Reconciling, Resolution, Work
 
 Question = Literal["approve", "answer", "reconcile", "resolve"]
 
 MUST_ACCEPT = frozenset({"runs_again", "side_effects", "already_resumed", "tool_changed"})
 """Warnings that somebody must accept before anything runs."""
 
-
-ACCEPT = " (to go on all the same: --accept {})"
-TAKE_OVER = " (to take it over: --take-over REASON)"
-"""What a refusal says at its end that the command line can do about it."""
-_SWITCH = re.compile(r" \(to [^()]*: --[^()]*\)$")
+Remedy = Literal["accept", "take_over"]
+"""What lets a refused run go on all the same: that its code is accepted, or that the run is taken over."""
 
 
 class Planned(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,22 +45,28 @@ class Need(Record, frozen=True, kw_only=True):
     detail: str | None = None
 
 
-class Refusal(Record, frozen=True, kw_only=True):
-    """Why the run cannot be resumed: a stable word, what it is about, and the difference in words."""
+class Refusal(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Why the run cannot be resumed: a stable word, what it is about, the difference in words, and the `remedy`, where
+    there is one."""
 
     code: str
     subject: str
     detail: str
+    remedy: Remedy | None = None
 
-    @property
-    def reason(self) -> str:
-        """The detail without what the command line can do about it: a screen has keys for that."""
-        return _SWITCH.sub("", self.detail)
 
-    @property
-    def acceptable(self) -> bool:
-        """Whether it can be accepted."""
-        return self.detail.endswith(ACCEPT.format(self.code))
+def planned(work: Work, agent: str | None = None) -> Planned:
+    """What an agent, that of a network by its name, does when it goes on."""
+    name = work.name if agent is None else f"{agent}/{work.name}"
+    return Planned(name=name, kind=work.kind, call_id=work.call_id, note=work.note, ways=work.ways)
+
+
+def refusal(finding: Finding, agent: str | None = None) -> Refusal:
+    """What does not let an agent, that of a network by its name, go on."""
+    remedy: Remedy | None = "accept" if finding.code in ACCEPTABLE else None
+    remedy = "take_over" if finding.code == "owned" else remedy
+    subject = finding.subject if agent is None else f"{agent}: {finding.subject}"
+    return Refusal(code=finding.code, subject=subject, detail=finding.detail, remedy=remedy)
 
 
 class Warned(Record, frozen=True, kw_only=True):

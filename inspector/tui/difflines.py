@@ -66,7 +66,7 @@ def _verdict(plan: Plan | None) -> list[Line]:
 
 
 def _refused(item: Refusal) -> Line:
-    told = f"{item.subject}: {item.reason}"
+    told = f"{item.subject}: {item.detail}"
     return Line((Span(" x ", "failed"), Span(f"{item.code}  ", "failed"), Span(told)), Opens(item.code, told))
 
 

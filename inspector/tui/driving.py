@@ -21,7 +21,7 @@ from inspector.model.stored import Stored, moment
 from inspector.model.text import one_line
 from inspector.resume import Job, Plan, Refused, check, open_job, resume
 from inspector.resume.apps import App, load
-from inspector.resume.plan import Decisions, Ended, Refusal
+from inspector.resume.plan import Decisions, Ended, Refusal, Warned
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.claims import Claims, Successor
 from inspector.tui.capture import Output, capturing
@@ -64,7 +64,7 @@ class Finished(NamedTuple):
     """The end: how the run ended, or why it did not begin."""
 
     ended: Ended | None = None
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Refusal | Warned, ...] = ()
     error: str | None = None
 
 
@@ -165,8 +165,7 @@ class Resumption:
                 finally:
                     job.source.close()
         except Refused as error:
-            found = (Refusal(code=item.code, subject=item.subject, detail=item.detail) for item in error.refusals)
-            done = Finished(refusals=tuple(found))
+            done = Finished(refusals=tuple(error.refusals))
         except InspectorError as error:
             done = Finished(error=str(error))
         except KeyboardInterrupt:

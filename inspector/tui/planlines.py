@@ -146,12 +146,12 @@ def _heading(text: str, note: str = "") -> Row:
 def _refused(refusal: Refusal, deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> Iterator[Row]:
     code = refusal.code
     head = (Span(" x refused  ", "failed"), Span(f"{code}  ", "failed"), Span(refusal.subject))
-    yield Row(Line(head, Opens(code, f"{refusal.subject}: {refusal.reason}")), code=code)
-    for line in _words(refusal.reason, width):
+    yield Row(Line(head, Opens(code, f"{refusal.subject}: {refusal.detail}")), code=code)
+    for line in _words(refusal.detail, width):
         yield Row(line, code=code)
     for line in _words(sentence(code) or "", width, "problem"):
         yield Row(line, code=code)
-    if refusal.acceptable:
+    if refusal.remedy == "accept":
         yield Row(Line((Span("     c ", "key"), Span("accepts it: the run goes on all the same", "dim"))), code=code)
 
 

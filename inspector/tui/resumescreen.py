@@ -106,7 +106,7 @@ class ResumePage(Page):
             self.footer.tell("not run: file or code changed; the plan is made again: look at it first")
         elif finished.refusals:
             first = finished.refusals[0]
-            self.footer.tell(f"{first.code}: {first.subject}: {first.reason}", "failed")
+            self.footer.tell(f"{first.code}: {first.subject}: {first.detail}", "failed")
         elif finished.error is not None:
             self.footer.tell(finished.error, "failed")
         else:
@@ -330,7 +330,7 @@ class ResumePage(Page):
         if plan is None:
             return False
         wanted = any(item.code == code and item.accept for item in plan.warnings)
-        switch = any(item.code == code and item.acceptable for item in plan.refusals)
+        switch = any(item.code == code and item.remedy == "accept" for item in plan.refusals)
         return wanted or switch or code in self.deciding.decisions.accept
 
     def action_accept(self) -> None:

@@ -316,7 +316,7 @@ def test_killed_in_a_call(shell: Shell) -> None:
     assert [item["status"] for item in shown["state"]["pending"]] == ["in_flight"]
     code, (plan,), _ = shell("check", "a.jsonl", "--app", "app.py:agent", "--json")
     assert (code, [refusal["code"] for refusal in plan["refusals"]]) == (3, ["owned"])
-    assert plan["refusals"][0]["detail"].endswith("(to take it over: --take-over REASON)")
+    assert plan["refusals"][0]["remedy"] == "take_over"
     assert (plan["needs"], plan["runs"], plan["runs_again"]) == ([], [], []), "the call is its owner's"
     process.send_signal(signal.SIGKILL)
     process.wait()

@@ -230,14 +230,9 @@ def test_a_changed_program_is_refused_by_name(shell: Shell) -> None:
     before = (shell.folder / "runs.db").read_bytes()
     shell.app(APP.replace("tools=[pay]", 'tools=[pay], instructions="Be kind."'))
     code, (plan,) = shell.json("check", "runs.db", "--run", "r-1")
-    assert (code, [(found["code"], found["detail"]) for found in plan["refusals"]]) == (
+    assert (code, [(found["code"], found["detail"], found["remedy"]) for found in plan["refusals"]]) == (
         3,
-        [
-            (
-                "definition_changed",
-                "settings.instructions changed (to go on all the same: --accept definition_changed)",
-            )
-        ],
+        [("definition_changed", "settings.instructions changed", "accept")],
     )
     assert plan["diff"]["settings"] == [{"path": "instructions", "left": None, "right": "Be kind."}]
     code, events = shell.json("resume", "runs.db", "--run", "r-1", "--approve", "c1")

@@ -39,8 +39,8 @@ REFUSED = Plan(
         Refusal(
             code="tool_missing",
             subject="email",
-            detail="the call c4 needs it, and there is no tool of that name any more (to go on all the same: "
-            "--accept tool_missing)",
+            detail="the call c4 needs it, and there is no tool of that name any more",
+            remedy="accept",
         ),
         Refusal(
             code="arguments_invalid",
@@ -207,8 +207,7 @@ def test_driven_by_somebody_else(
     snap_compare: Compare, size: tuple[int, int], taken_over: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     who = "process 4711 on till since 2026-03-01T09:26:55Z"
-    detail = f"is driven by {who} (to take it over: --take-over REASON)"
-    refusal = Refusal(code="owned", subject="refund-suspended", detail=detail)
+    refusal = Refusal(code="owned", subject="refund-suspended", detail=f"is driven by {who}", remedy="take_over")
     plan(
         monkeypatch,
         Plan(

@@ -17,7 +17,7 @@ from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
-from inspector.resume.plan import ACCEPT, TAKE_OVER, Edit, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import Edit, Need, Plan, Planned, Refusal, Warned, planned, refusal, warn
 from inspector.resume.steering import Steering
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
@@ -29,7 +29,7 @@ from inspector.runner.durable import told
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.leg import Setup
 from inspector.runner.places import default_trace, new_id
-from inspector.runner.preflight import ACCEPTABLE, Finding, Preflight, Work
+from inspector.runner.preflight import ACCEPTABLE, Preflight
 from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
 
@@ -107,11 +107,11 @@ def plan(job: Job) -> Plan:
         driver=NAME,
         step=job.step,
         replays=_replays(job),
-        runs=tuple(_planned(work) for work in found.runs),
-        runs_again=tuple(_planned(work) for work in found.again),
+        runs=tuple(planned(work) for work in found.runs),
+        runs_again=tuple(planned(work) for work in found.again),
         needs=tuple(_needs(job, found)),
         edits=tuple(Edit(path=change.path, before=change.before, after=change.after) for change in asked.edited),
-        refusals=tuple(_refusal(item) for item in refused if item not in accepted),
+        refusals=tuple(refusal(item) for item in refused if item not in accepted),
         warnings=(
             *(Warned(code=item.code, subject=item.subject, detail=item.detail) for item in accepted),
             *(Warned(code=item.code, subject=item.subject, detail=item.detail, accept=item.accept) for item in warned),
@@ -143,16 +143,6 @@ def _needs(job: Job, found: Preflight) -> Iterator[Need]:
     for owed in found.owed:
         known = notes.get(owed.call_id) if owed.question == "reconcile" else None
         yield Need(call_id=owed.call_id, name=owed.name, question=owed.question, detail=known or owed.detail)
-
-
-def _planned(work: Work) -> Planned:
-    return Planned(name=work.name, kind=work.kind, call_id=work.call_id, note=work.note, ways=work.ways)
-
-
-def _refusal(finding: Finding) -> Refusal:
-    switch = ACCEPT.format(finding.code) if finding.code in ACCEPTABLE else ""
-    switch = TAKE_OVER if finding.code == "owned" else switch
-    return Refusal(code=finding.code, subject=finding.subject, detail=finding.detail + switch)
 
 
 def _replays(job: Job) -> tuple[Planned, ...]:

@@ -20,7 +20,7 @@ from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
 from inspector.resume.loop import in_loop
-from inspector.resume.plan import ACCEPT, TAKE_OVER, Decisions, Edit, Need, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import Decisions, Edit, Need, Plan, Planned, Refusal, Remedy, Warned, planned, refusal, warn
 from inspector.runner.claims import Claims, driven
 from inspector.runner.data import WAITS
 from inspector.runner.errors import ResumeRefused
@@ -35,7 +35,7 @@ from inspector.runner.network.run import Network, ResumingNetwork
 from inspector.runner.network.values import LargeValues
 from inspector.runner.outcomes import ExistingOwner
 from inspector.runner.places import default_trace, new_id
-from inspector.runner.preflight import ACCEPTABLE, Decided, Finding, Work
+from inspector.runner.preflight import ACCEPTABLE, Decided, Finding
 
 NAME = "dataflow"
 Findings = Sequence[tuple[str, Finding]]
@@ -81,14 +81,14 @@ def plan(job: Job) -> Plan:
         waits = asyncio.run(_waiting(run, _decided(job, saved)))
         examine(run, {firing: (said.how, said.value) for firing, said in job.decisions.reconcile.items()})
     except ResumeRefused as error:
-        switch = ACCEPT.format(error.code) if error.code == "hook_missing" else ""
-        refusal = Refusal(code=error.code, subject=error.place, detail=error.detail + switch)
+        remedy: Remedy | None = "accept" if error.code == "hook_missing" else None
+        refusal = Refusal(code=error.code, subject=error.place, detail=error.detail, remedy=remedy)
         return msgspec.structs.replace(base, resumable=False, refusals=(refusal,))
     owner = _owner(job, saved)
     held: tuple[Refusal, ...] = ()
     taken: tuple[Warned, ...] = ()
     if owner is not None and job.decisions.take_over is None and not _taken_over(job):
-        held = (Refusal(code="owned", subject=saved.header.id, detail=owner + TAKE_OVER),)
+        held = (Refusal(code="owned", subject=saved.header.id, detail=owner, remedy="take_over"),)
     elif owner is not None:
         taken = (warn("owned", saved.header.id, owner),)
     findings = [(agent.name, finding) for agent in waits for finding in agent.found.findings]
@@ -101,13 +101,13 @@ def plan(job: Job) -> Plan:
         replays=tuple(_replays(run)),
         runs=(
             *(Planned(name=f.node.name, kind="firing", call_id=f.id) for f in ready.values() if f.id not in open_ids),
-            *(_planned(agent.name, work) for agent in waits for work in agent.found.runs),
+            *(planned(work, agent.name) for agent in waits for work in agent.found.runs),
             *(Planned(name=agent.name, kind="firing", note="begins anew") for agent in waits if agent.anew),
         ),
         runs_again=(
             *_again(saved, flat),
             *_asked(network, saved, run),
-            *(_planned(agent.name, work) for agent in waits for work in agent.found.again),
+            *(planned(work, agent.name) for agent in waits for work in agent.found.again),
         ),
         needs=(
             *_needs(network, saved, run),
@@ -166,16 +166,10 @@ def _decided(job: Job, saved: SavedNetwork) -> Decided:
     )
 
 
-def _planned(agent: str, work: Work) -> Planned:
-    name = f"{agent}/{work.name}"
-    return Planned(name=name, kind=work.kind, call_id=work.call_id, note=work.note, ways=work.ways)
-
-
 def _refusals(findings: Findings, decisions: Decisions) -> Iterator[Refusal]:
     for agent, finding in findings:
         if finding.refusal and not _accepted(finding, decisions):
-            switch = ACCEPT.format(finding.code) if finding.code in ACCEPTABLE else ""
-            yield Refusal(code=finding.code, subject=f"{agent}: {finding.subject}", detail=finding.detail + switch)
+            yield refusal(finding, agent)
 
 
 def _about_agents(findings: Findings, decisions: Decisions) -> Iterator[Warned]:

@@ -15,7 +15,7 @@ from inspector.resume.apps import App
 from inspector.resume.drivers.wfpy import graph, preview, values
 from inspector.resume.drivers.wfpy.library import Library
 from inspector.resume.drivers.wfpy.saved import Firings, checkpoint_of, header_of, read_checkpoint
-from inspector.resume.plan import TAKE_OVER, Plan, Planned, Refusal, Warned, warn
+from inspector.resume.plan import Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, driven
 
 NAME = "wfpy"
@@ -149,7 +149,7 @@ def _state(job: Job) -> Iterator[Refusal]:
         yield Refusal(code="owned", subject=name, detail=detail)
     owner = Claims().holder(run.claim)
     if owner is not None and job.decisions.take_over is None:
-        yield Refusal(code="owned", subject=name, detail=driven(owner) + TAKE_OVER)
+        yield Refusal(code="owned", subject=name, detail=driven(owner), remedy="take_over")
     if job.at_last and own is not None and not own.resumable:
         reasons = "; ".join(own.reasons) or "it gives no reason"
         yield Refusal(code="not_resumable", subject=own.label, detail=f"the checkpoint cannot be resumed: {reasons}")
