@@ -208,6 +208,9 @@ class Copies(tuple[Message, ...]):
     def __add__(self, other: Any) -> Any:
         return (*self, *other)
 
+    def __radd__(self, other: Any) -> Any:
+        return (*other, *self)
+
 
 def own(value: Any) -> Any:
     """The same value with lists, dicts and parts of its own, so that what is done to them is not done to the one that

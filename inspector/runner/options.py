@@ -61,7 +61,7 @@ def tool_choice(value: Any) -> ToolChoice:
     """Which tools must be called: a word, or names. Raises UsageError."""
     if value is None or (isinstance(value, str) and value in CHOICES):
         return value
-    names = tuple(value) if isinstance(value, list | set | tuple) else None
+    names = () if isinstance(value, str | Mapping) or not isinstance(value, Iterable) else tuple(value)
     if not names or not all(isinstance(name, str) for name in names):
         raise _wrong("tool_choice", value, f"Expected {', '.join(CHOICES)}, or a list of names of tools")
     return names

@@ -633,6 +633,7 @@ WAYS: dict[str, Any] = {
     "some": lambda handed: [*handed[1:]],
     "backwards": lambda handed: list(reversed(handed)),
     "more": lambda handed: list(operator.add(handed, ())),
+    "behind more": lambda handed: list(operator.add((), handed)),
     "a tuple": lambda handed: tuple(handed),
     "unpacked": lambda handed: (lambda *each: each)(*handed),
 }

@@ -99,6 +99,14 @@ async def test_what_can_be_so_is_taken() -> None:
         params={"a": [1]}, tool_choice=["look"], output={"type": "object"}, output_mode="native",
         retries=Retries(first=0), tools=(made for made in (tool(name="look")(lambda: 1),)),
     )  # fmt: skip
-    asked = agent.prompt("go").tool_choice("auto").concurrency(2).history([]).conversation("").control(Control())
+    asked = (
+        agent.prompt("go")
+        .tool_choice(iter(["look"]))
+        .tool_choice("auto")
+        .concurrency(2)
+        .history([])
+        .conversation("")
+        .control(Control())
+    )
     result = await asked.token_budget(1000).run()
     assert result.status == "completed"

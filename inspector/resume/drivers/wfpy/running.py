@@ -220,9 +220,10 @@ def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done,
     if done.error is None:
         # With several workers wfpy may come to rest while an actor could still fire, and calls the run completed.
         for left in _artifact(place, TRACE).get("leftovers") or ():
-            why = "wfpy came to rest without these being taken, and does not say why"
-            queue = clean(left["queueId"])
-            emit({"event": "leftover", "queue": queue, "count": left["count"], "kind": "unknown", "why": why})
+            if isinstance(left, dict) and {"queueId", "count"} <= left.keys():
+                why = "wfpy came to rest without these being taken, and does not say why"
+                queue = clean(str(left["queueId"]))
+                emit({"event": "leftover", "queue": queue, "count": left["count"], "kind": "unknown", "why": why})
     status: Any = "completed"
     reason = None
     if done.error is not None:
