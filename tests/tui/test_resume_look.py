@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from inspector import resume as resuming
+from inspector.errors import UsageError
 from inspector.formats.memory import OneRun
 from inspector.model.joined import Joined
 from inspector.model.run import Pending, RunLink
@@ -17,10 +18,11 @@ from inspector.resume import Driver, Edit, Ended, Need, Plan, Planned, Refusal, 
 from inspector.resume.steering import Steering
 from inspector.tui.app import Inspector
 from inspector.tui.capture import Output
-from inspector.tui.driving import Finished, Happened, Said
+from inspector.tui.driving import Finished, Happened, Resumption, Said
 from inspector.tui.live import Live
 from inspector.tui.means import Means
 from inspector.tui.outputpage import OutputPage
+from inspector.tui.runscreen import RunScreen
 from tests.tui import fakes
 from tests.tui.resuming import planned
 from tests.tui.screens import NARROW, app_for, press, run_screen, settle
@@ -96,11 +98,11 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
 
 
-def plan(monkeypatch: pytest.MonkeyPatch, made: Plan) -> None:
+def plan(monkeypatch: pytest.MonkeyPatch, made: Plan | Callable[[Any], Plan]) -> None:
     fake = Driver(
         name="fake",
         drives=lambda source, run: True,
-        plan=lambda job: made,
+        plan=lambda job: made if isinstance(made, Plan) else made(job),
         resume=lambda job, plan, emit: Ended(run="r", status="completed"),
     )
     monkeypatch.setattr(resuming, "all_drivers", lambda: [fake])
@@ -146,6 +148,47 @@ def test_a_decision_is_owed(looks: Compare, size: tuple[int, int]) -> None:
 @SIZES
 def test_ready_to_run(looks: Compare, size: tuple[int, int]) -> None:
     assert looks("down", "a", size=size)
+
+
+@SIZES
+def test_the_code_is_asked_for(snap_compare: Compare, size: tuple[int, int]) -> None:
+    app = Inspector(RUN, now=lambda: fakes.NOW)
+
+    async def before(pilot: Pilot[object]) -> None:
+        await settle(pilot)
+        await press(pilot, "r")
+        await settle(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+@SIZES
+def test_no_plan_can_be_made(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(job: Any) -> Plan:
+        raise UsageError(AGENT, "it is no agent that can be gone on with")
+
+    plan(monkeypatch, fails)
+    assert looks(size=size)
+
+
+@SIZES
+def test_the_plan_is_being_made(snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Resumption, "plan", lambda *_: None)
+    app = Inspector(RUN, now=lambda: fakes.NOW, means=Means(app=AGENT))
+
+    async def before(pilot: Pilot[object]) -> None:
+        await settle(pilot)
+        await press(pilot, "r")
+        await settle(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+@SIZES
+def test_the_run_is_starting(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(monkeypatch, EDITED)
+    monkeypatch.setattr(RunScreen, "start", lambda *_: None)
+    assert looks("r", size=size)
 
 
 @SIZES
