@@ -36,6 +36,8 @@ class LineFile:
         """Nothing of the file is known."""
         self._scan = Scan(self.file, head, cut=LONG)
         self._known = self.file.start
+        self._rested = False
+        """Whether what stood at the end of the file was taken in as its end: it may have gone on since."""
         self._first, self._edge = b"", b""
         self._damage: list[tuple[int, Problem]] = []
         self._unlisted = 0
@@ -69,7 +71,9 @@ class LineFile:
 
     def index(self) -> Iterator[tuple[int, int]]:
         while not self.indexed:
-            self.rewind(self._scan.scanned)
+            if self._rested:
+                self.rewind(self._scan.scanned)
+                self._rested = False
             batch = next(self._scan.batches(), None)
             if batch:
                 lines, begin = batch
@@ -77,8 +81,10 @@ class LineFile:
                 self._first = self._first or lines[0][:EDGE]
                 self._known, self._edge = self._scan.scanned, lines[-1][-EDGE:]
                 if self.indexed:
+                    self._rested = True
                     self.take_rest(b"")
             else:
+                self._rested = True
                 self.take_rest(self._scan.rest())
                 self._known = self.file.size
             yield self._known, self.file.size
