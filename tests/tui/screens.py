@@ -37,7 +37,12 @@ async def settle(pilot: Pilot[object]) -> None:
         if calm >= 3:
             await pilot.pause()
             return
-    pytest.fail("the app does not come to rest")
+    run = app.desk.run if app.desk else None
+    wanted = run.session.wanted_rows(run.timeline.in_sight) if run is not None else None
+    known = (len(run.session.columns), run.session.last, run.session.state()) if run is not None else None
+    pytest.fail(
+        f"the app does not come to rest: {app.screen}, idle {app.desk and app.desk.loader.idle}, {wanted}, {known}"
+    )
 
 
 async def until(pilot: Pilot[object], so: Callable[[], object]) -> None:

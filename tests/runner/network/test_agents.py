@@ -365,7 +365,7 @@ def test_a_kill_inside_of_an_agent_repeats_nothing(tmp_path: Path) -> None:
     killed = subprocess.run([sys.executable, "program.py", "run"], cwd=tmp_path, env={**env, "KILL": "1"})
     assert killed.returncode == -9
     job = open_job(str(tmp_path / "t.jsonl"), load(f"{tmp_path}/program.py:net"))
-    assert [(each.code, each.subject, each.acceptable) for each in check(job).refusals] == [
+    assert [(each.code, each.subject, each.remedy == "accept") for each in check(job).refusals] == [
         ("model_in_flight", "writer: model", True)
     ]
     done = subprocess.run(

@@ -159,7 +159,7 @@ async def test_the_scratchpad_goes_on_and_a_missing_hook_is_refused(tmp_path: Pa
         await office().resume(trace).run()
     assert caught.value.code == "hook_missing"
     plan = await asyncio.to_thread(check, open_job(trace, App(target="a:b", value=office(), digest="d")))
-    assert [(refusal.code, refusal.acceptable) for refusal in plan.refusals] == [("hook_missing", True)]
+    assert [(refusal.code, refusal.remedy == "accept") for refusal in plan.refusals] == [("hook_missing", True)]
     assert (await office().resume(trace).accept("hook_missing", "already_resumed").run()).status == "completed"
 
 
