@@ -95,6 +95,10 @@ class RebuiltStates:
             return True
         if target is not None and target.is_control and not self._told(target, step):
             return queue.size(step) > 0
+        if target is not None and target.child is not None and self._quiet(target, step):
+            return True
+        if queue.source == BOUNDARY and owner is not None and self._quiet(owner, step):
+            return True
         gone = queue.target == BOUNDARY and owner is not None and not owner.outs.get(queue.in_port)
         return gone and queue.size(step) > 0
 
@@ -145,20 +149,41 @@ class RebuiltStates:
         """Completed firings of a nested workflow, and whether one is cut short: it is over with the last
         firing inside of it."""
         if actor.path in self._doubt.cut:
-            certain = self._doubt.cut[actor.path] and actor.base is not None and actor.starts
+            vague = any(queue.is_vague(step) for queues in actor.ins.values() for queue in queues)
+            certain = self._doubt.cut[actor.path] and actor.base is not None and actor.starts and not vague
             return (actor.base or 0) + len(actor.starts) - 1 if certain else None, SUB_PLAN
         if not actor.starts or any(queue.is_vague(step) for queues in actor.ins.values() for queue in queues):
             return (None if actor.starts or not actor.ins else actor.base), None
         begun = bisect_right(actor.starts, step)
+        if self._quiet(actor, step):
+            return None, None
         if not begun:
             return actor.base, None
         last = begun == len(actor.starts)
-        cut = step < actor.ends[begun - 1] or (last and not self._ended_well and self._holds(actor, step))
+        cut = step < actor.ends[begun - 1]
+        if not cut and last and not self._ended_well:
+            held = [queue for queue in self._inside(actor) if queue.size(step)]
+            if any(not queue.leaves for queue in held):
+                cut = True
+            elif any(queue.scope is not actor.child for queue in held):
+                return None, None  # what came out of a plan inside went where no record names
         return (None if actor.base is None else actor.base + begun - cut), SUB_PLAN if cut else None
 
-    def _holds(self, actor: Actor, step: int) -> bool:
-        child = actor.child
-        return child is not None and any(queue.size(step) for scope in child.walk() for queue in scope.queues)
+    def _inside(self, actor: Actor) -> Iterator[Queue]:
+        for scope in actor.child.walk() if actor.child is not None else ():
+            yield from scope.queues
+
+    def _quiet(self, owner: Actor, step: int) -> bool:
+        """Whether a firing may be over in which nobody inside fired: it took its tokens at any moment since they
+        were there, which nothing but the trace tells."""
+        if self._rebuilt.trace is not None:
+            return False
+        begun = bisect_right(owner.starts, step)
+        later = owner.starts[begun : begun + 2]
+        if len(later) < 2 or later[0] != later[1]:
+            return False
+        heads = [queues[0] for queues in owner.ins.values() if queues]
+        return all(queue.size(step) > 0 for queue in heads)
 
     def _control(self, actor: Actor, step: int) -> tuple[int | None, Value]:
         schedule = self._rebuilt.schedule
@@ -168,6 +193,8 @@ class RebuiltStates:
         over = [number for _, end, number in firings if end <= step]
         inside = any(begun < step < end for begun, end, _ in firings)
         inside = inside or (actor.name in schedule.open and schedule.open[actor.name] < step)
+        if not inside and actor.is_control and not self._told(actor, step):
+            return None, None
         return (over[-1] if over else actor.base), {"scopes": True} if inside else None
 
     def _ready(self, actors: list[Actor], step: int) -> Iterator[Pending]:
