@@ -131,8 +131,7 @@ class NetworkRun:
         self._land(firing)
         exhausts = firing.node.kind == "source" and not puts and not (firing.action and firing.action.guard)
         self._states[firing.number] = {**state, EXHAUSTED: True} if exhausts else state
-        if self._held:
-            self._held.pop(firing.number, None)
+        self._held.pop(firing.number, None)
         return self._commit(firing, "firing", puts, context, times, preview([token for _, token in puts], 120))
 
     def decide(self, firing: Firing, outcome: bool = True, times: Times = (None, None)) -> Committed:
@@ -286,7 +285,7 @@ class NetworkRun:
     def _recheck(self, number: int, waking: bool) -> None:
         if number in self._flying or (number in self._held and not waking):
             return
-        firing = self._firing(number)
+        firing = self.firing(number)
         if number in self._firings:
             self._disable(number)
         if firing is not None:
@@ -307,9 +306,10 @@ class NetworkRun:
             if self._active[loop] == 0 or (self._active[loop] == by == 1):
                 self._recheck(loop, False)
 
-    def _firing(self, number: int) -> Firing | None:
+    def firing(self, number: int, *, full: bool = False) -> Firing | None:
+        """What a node may fire; with `full`, what it would fire if the full queues behind it could hold more."""
         node = self.plan.nodes[number]
-        if self.queues.full(number):
+        if self.queues.full(number) is not full:
             return None
         if node.kind == "loop":
             return None if self._active[number] else self._with_tokens(number, node, None, ("items",))

@@ -46,6 +46,8 @@ _RUN = re.compile(r"[A-Za-z0-9_\-.]{16,}+")
 _PREFIX = re.compile(
     r"(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<s{at}>{shape})" for at, (_, shape) in enumerate(_PREFIXED)) + ")", re.ASCII
 )
+# An escape ends in letters or digits, which are not part of the word behind it: `\nsk-...`, `key%3Dsk-...`.
+_ESCAPE = re.compile(r"(?<=\\)(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[bfnrt])|(?<=%)[0-9A-Fa-f]{2}")
 _JWT = re.compile(r"(?<![^.])(?:[\w\-]*-)?eyJ[\w\-]{6,}\.[\w\-]{4,}(?:\.[\w\-]*)?", re.ASCII)
 _BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[\s\S]*?-----END [A-Z0-9 ]{0,60}-----|[\s\S]*)"
@@ -112,7 +114,14 @@ def redacted_text(text: str) -> str:
 
 
 def _run(found: re.Match[str]) -> str:
-    run = found[0]
+    escape = _ESCAPE.match(found.string, found.start())
+    if escape is not None:
+        rest = found.string[escape.end() : found.end()]
+        return escape[0] + _masked(rest)
+    return _masked(found[0])
+
+
+def _masked(run: str) -> str:
     if "eyJ" in run and "." in run:
         run = _JWT.sub(mark("jwt"), run)
     return _PREFIX.sub(lambda hit: mark(_PREFIXED[int((hit.lastgroup or "s0")[1:])][0]), run)

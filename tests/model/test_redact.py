@@ -37,7 +37,17 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123"
     ],
 )
 @pytest.mark.parametrize(
-    "around", ["{}", "key {} in a line", 'export X="{}"', "https://x/?a={}&b=1", '{{\\"a\\":\\"{}\\"}}']
+    "around",
+    [
+        "{}",
+        "key {} in a line",
+        'export X="{}"',
+        "https://x/?a={}&b=1",
+        '{{\\"a\\":\\"{}\\"}}',
+        "a\\n{}",
+        "k\\u003d{}",
+        "k%3D{}",
+    ],
 )
 def test_shapes_of_credentials(secret_text: str, around: str) -> None:
     found = redacted_text(around.format(secret_text))

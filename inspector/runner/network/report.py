@@ -11,8 +11,8 @@ from inspector.model.run import RunError
 
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that nobody took: how many in which queue, and why, in words. `kind`: `starved` (another input port
-    has none), `refused` (no guard accepts what stands in front), `deadlock` (an output queue is full and its
-    reader waits too)."""
+    has none), `refused` (no guard accepts what stands in front), `deadlock` (it would fire, but for
+    an output queue that is full)."""
 
     queue: str
     count: int
@@ -41,21 +41,25 @@ def _leftovers(run: NetworkRun) -> Iterator[Leftover]:
         if not size or link.target is None:
             continue
         node = run.plan.nodes[link.target]
-        kind, why = _why(run, node, sizes)
+        kind, why = _why(run, link.target, sizes)
         name = "/".join((*link.scope, link.id))
         yield Leftover(queue=name, count=size, node=node.name, kind=kind, why=why)
 
 
-def _why(run: NetworkRun, node: Node, sizes: list[int]) -> tuple[str, str]:
-    full = [
+def _why(run: NetworkRun, number: int, sizes: list[int]) -> tuple[str, str]:
+    node = run.plan.nodes[number]
+    if run.firing(number, full=True) is not None:
+        return "deadlock", f"{', '.join(_full(run, node, sizes))} is full"
+    empty = [port for port, queues in node.reads.items() if not any(sizes[queue] for queue in queues)]
+    if empty:
+        return "starved", f"no token at the input port {', '.join(empty)}"
+    return "refused", "no action accepts the tokens in front"
+
+
+def _full(run: NetworkRun, node: Node, sizes: list[int]) -> list[str]:
+    return [
         run.plan.links[number].id
         for numbers in node.writes.values()
         for number in numbers
         if (room := run.plan.links[number].capacity) is not None and sizes[number] >= room
     ]
-    if full:
-        return "deadlock", f"{', '.join(full)} is full"
-    empty = [port for port, numbers in node.reads.items() if not any(sizes[number] for number in numbers)]
-    if empty:
-        return "starved", f"no token at the input port {', '.join(empty)}"
-    return "refused", "no action accepts the tokens in front"

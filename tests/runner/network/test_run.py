@@ -410,6 +410,26 @@ async def test_deadlock_and_refusal_are_told(tmp_path: Path) -> None:
     assert [(left.node, left.count, left.kind) for left in more.leftovers] == [("picky", 3, "refused")]
 
 
+async def test_who_lacks_a_token_is_starved_though_a_queue_behind_it_is_full(tmp_path: Path) -> None:
+    @actor
+    def join(left: int, right: int) -> int:
+        return left + right
+
+    net = Network("starved")
+    one, two = net.add(join, name="one"), net.add(join, name="two")
+    net.connect(net.input("a"), one.left)
+    net.connect(net.input("b"), one.right)
+    net.connect(net.input("c"), two.right)
+    net.connect(one.out, two.left, capacity=1)
+    net.connect(two.out, net.output("y"))
+    result = await net.run({"a": [1, 2], "b": [3], "c": []}, trace=str(tmp_path / "t"))
+    assert (result.status, result.reason, result.steps) == ("completed", None, 1)
+    assert [(left.node, left.count, left.kind) for left in result.leftovers] == [
+        ("one", 1, "starved"),
+        ("two", 1, "starved"),
+    ]
+
+
 async def test_a_stop_waits_for_what_is_under_way(tmp_path: Path) -> None:
     control, path = Control(), str(tmp_path / "t")
     seen: list[str] = []
