@@ -26,7 +26,7 @@ from inspector.runner.data import WAITS
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network import agents, edits, restore
 from inspector.runner.network.durable import saved_network
-from inspector.runner.network.fit import ADDED, dropped, fitted, hooked, odd
+from inspector.runner.network.fit import ADDED, dropped, fitted, hooked, moving, odd
 from inspector.runner.network.given import examine
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
@@ -78,6 +78,7 @@ def plan(job: Job) -> Plan:
         fit = fitted(saved, flat, code, network.values.beside(_large(job)))
         run = fit.run
         changed = edits.edited(run, job.decisions.edits)
+        moving(saved, run)
         waits = asyncio.run(_waiting(run, _decided(job, saved)))
         examine(run, {firing: (said.how, said.value) for firing, said in job.decisions.reconcile.items()})
     except ResumeRefused as error:

@@ -33,7 +33,7 @@ from inspector.runner.network.bodies import (
 from inspector.runner.network.effects import Decide, Failure, Fire, NetworkMachine
 from inspector.runner.network.given import tokens_of
 from inspector.runner.network.recorder import NetworkRecorder
-from inspector.runner.network.report import leftovers, standstill
+from inspector.runner.network.report import DEADLOCK, leftovers, standstill
 from inspector.runner.network.result import CHANGED, NetworkResult
 from inspector.runner.network.watch import Watch
 from inspector.runner.preflight import Decided
@@ -353,9 +353,9 @@ class Driven:
         for firing in self.given_up:
             self.run.doubt(firing.number)
         rest = leftovers(self.run) if status == "completed" else []
-        stuck = standstill(rest)
+        stuck = standstill(self.run) if status == "completed" else None
         if stuck is not None:
-            status, reason = "failed", "deadlock"
+            status, reason = "failed", DEADLOCK
         error = failures[0].error if failures else stuck
         self.recorder.end(status, reason, error, outputs if status == "completed" else None)
         return NetworkResult(

@@ -17,7 +17,7 @@ from inspector.runner.durable import RACES, TRIES, existing, journal_of
 from inspector.runner.errors import RunnerError
 from inspector.runner.network import agents, restore, tail
 from inspector.runner.network.driven import Driven
-from inspector.runner.network.fit import fitted, hooked
+from inspector.runner.network.fit import fitted, hooked, moving
 from inspector.runner.network.given import examine
 from inspector.runner.network.offers import opened
 from inspector.runner.network.restore import SavedNetwork
@@ -123,6 +123,7 @@ class DurableNetwork(GoingOn):
         self.decided.reconcile = {call: how for call, how in self._reconciled.items() if call not in open_ids}
         await agents.wake(run, self.decided)
         examine(run, self._reconciled)
+        moving(saved, run)
         return run
 
     def _driven(self, run: NetworkRun, saved: SavedNetwork, row: StoredRun, owner: Claim | None) -> Driven:

@@ -12,6 +12,7 @@ from inspector.dataflow.plan import Plan
 from inspector.model.run import Definition, Graph
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.network.bodies import checked
+from inspector.runner.network.report import DEADLOCK, standstill
 from inspector.runner.network.restore import SavedNetwork
 
 ADDED = "graph_added:"
@@ -55,6 +56,13 @@ def fitted(saved: SavedNetwork, plan: Plan, today: Definition, values: Values) -
         found = _grown(saved, graph, plan, today.graph, values)
     _readable(saved.path, found.run)
     return found
+
+
+def moving(saved: SavedNetwork, run: NetworkRun) -> None:
+    """Raises ResumeRefused where a run that came to rest before a full queue would only rest there again."""
+    at_rest = saved.reason == DEADLOCK and saved.step == saved.last and run.first() is None
+    if at_rest and (stuck := standstill(run)) is not None:
+        raise ResumeRefused(saved.header.name or saved.path, "deadlock", stuck.message or "")
 
 
 def dropped(run: NetworkRun) -> Iterator[tuple[str, list[str]]]:

@@ -1,6 +1,6 @@
 """Why a network came to rest: what is left in its queues, and what each node that holds some waits for."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -21,13 +21,18 @@ class Leftover(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-def standstill(left: Iterable[Leftover]) -> RunError | None:
-    """That a run has not come to its end: a queue is as full as it may be, and nobody will take from it."""
-    stuck = next((each for each in left if each.kind == "deadlock"), None)
-    if stuck is None:
-        return None
-    message = f"{stuck.why}, and nothing takes from there: {stuck.node} waits with {stuck.count} in {stuck.queue}"
-    return RunError(type="Deadlock", message=message, where=tuple(stuck.node.split("/")))
+DEADLOCK = "deadlock"
+"""Why a run that is at rest, and not at its end, has failed."""
+
+
+def standstill(run: NetworkRun) -> RunError | None:
+    """That a run which is at rest has not come to its end: a node would fire, also a source of which nobody knows
+    whether it has more, but for a queue that is as full as it may be, and nobody takes from there."""
+    for number, node in enumerate(run.plan.nodes):
+        if run.firing(number, full=True) is not None:
+            message = f"{_full(run, node)} is full, and nothing takes from there: {node.name} waits"
+            return RunError(type="Deadlock", message=message, where=node.path)
+    return None
 
 
 def leftovers(run: NetworkRun) -> list[Leftover]:
@@ -49,17 +54,14 @@ def _leftovers(run: NetworkRun) -> Iterator[Leftover]:
 def _why(run: NetworkRun, number: int, sizes: list[int]) -> tuple[str, str]:
     node = run.plan.nodes[number]
     if run.firing(number, full=True) is not None:
-        return "deadlock", f"{', '.join(_full(run, node, sizes))} is full"
+        return DEADLOCK, f"{_full(run, node)} is full"
     empty = [port for port, queues in node.reads.items() if not any(sizes[queue] for queue in queues)]
     if empty:
         return "starved", f"no token at the input port {', '.join(empty)}"
     return "refused", "no action accepts the tokens in front"
 
 
-def _full(run: NetworkRun, node: Node, sizes: list[int]) -> list[str]:
-    return [
-        run.plan.links[number].id
-        for numbers in node.writes.values()
-        for number in numbers
-        if (room := run.plan.links[number].capacity) is not None and sizes[number] >= room
-    ]
+def _full(run: NetworkRun, node: Node) -> str:
+    """The full queues behind a node, by name."""
+    links = [(run.plan.links[number], run.queues.sizes[number]) for to in node.writes.values() for number in to]
+    return ", ".join(link.id for link, size in links if link.capacity is not None and size >= link.capacity)

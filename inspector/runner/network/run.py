@@ -22,7 +22,7 @@ from inspector.runner.leg import Telemetry
 from inspector.runner.network import agents, edits, restore, tail
 from inspector.runner.network.bodies import checked
 from inspector.runner.network.driven import Driven, Observe
-from inspector.runner.network.fit import fitted, hooked
+from inspector.runner.network.fit import fitted, hooked, moving
 from inspector.runner.network.given import examine
 from inspector.runner.network.nodes import described
 from inspector.runner.network.offers import Offers, opened
@@ -265,6 +265,7 @@ class ResumingNetwork(GoingOn):
             if not (self.decided.any() or self._reconciled) and (waiting := only_waits(run, saved, watch, self.path)):
                 return waiting
             edited = edits.edited(run, self.decided.edits)
+            moving(saved, run)
             run_id = self._options.get("id") or new_id()
             if run_id == saved.header.id:
                 raise UsageError(run_id, "is the id of the run that is resumed; the new run needs one of its own")
