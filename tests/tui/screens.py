@@ -55,7 +55,7 @@ async def until(pilot: Pilot[object], so: Callable[[], object]) -> None:
 
 def _complete(screen: RunScreen | None) -> bool:
     """Whether everything that is in sight is there; what another page covers asks for nothing until it is seen."""
-    if screen is None or not screen.is_current:
+    if screen is None or not screen.is_active:
         return True
     snapshot = screen.session.state()
     return (

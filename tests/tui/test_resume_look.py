@@ -150,16 +150,22 @@ def test_ready_to_run(looks: Compare, size: tuple[int, int]) -> None:
     assert looks("down", "a", size=size)
 
 
+async def asked(pilot: Pilot[object]) -> None:
+    await settle(pilot)
+    await press(pilot, "r")
+    await settle(pilot)
+
+
 @SIZES
 def test_the_code_is_asked_for(snap_compare: Compare, size: tuple[int, int]) -> None:
-    app = Inspector(RUN, now=lambda: fakes.NOW)
+    assert snap_compare(Inspector(RUN, now=lambda: fakes.NOW), terminal_size=size, run_before=asked)
 
-    async def before(pilot: Pilot[object]) -> None:
-        await settle(pilot)
-        await press(pilot, "r")
-        await settle(pilot)
 
-    assert snap_compare(app, terminal_size=size, run_before=before)
+@SIZES
+def test_the_plan_is_being_made(snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Resumption, "plan", lambda *_: None)
+    app = Inspector(RUN, now=lambda: fakes.NOW, means=Means(app=AGENT))
+    assert snap_compare(app, terminal_size=size, run_before=asked)
 
 
 @SIZES
@@ -169,19 +175,6 @@ def test_no_plan_can_be_made(looks: Compare, size: tuple[int, int], monkeypatch:
 
     plan(monkeypatch, fails)
     assert looks(size=size)
-
-
-@SIZES
-def test_the_plan_is_being_made(snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Resumption, "plan", lambda *_: None)
-    app = Inspector(RUN, now=lambda: fakes.NOW, means=Means(app=AGENT))
-
-    async def before(pilot: Pilot[object]) -> None:
-        await settle(pilot)
-        await press(pilot, "r")
-        await settle(pilot)
-
-    assert snap_compare(app, terminal_size=size, run_before=before)
 
 
 @SIZES
