@@ -15,7 +15,7 @@ from inspector.dataflow.definition import digest
 from inspector.dataflow.growth import grown, without
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.network import Loop, When
-from inspector.dataflow.plan import flatten
+from inspector.dataflow.plan import Plan, flatten
 from inspector.diff import Side
 from inspector.diff.weight import weigh
 from inspector.errors import UsageError
@@ -136,21 +136,9 @@ def test_another_order_is_told_and_the_run_goes_on(tmp_path: Path) -> None:
     assert [warning.code for warning in check(job).warnings if warning.code == "graph_reordered"] == []
 
 
-def shuffled(net: dataflow.Network, rng: random.Random) -> None:
-    rng.shuffle(net.connections)
-    for body in net.nodes.values():
-        inner = [body.body] if isinstance(body, Loop) else body.branches.values() if isinstance(body, When) else [body]
-        for each in inner:
-            if isinstance(each, dataflow.Network):
-                shuffled(each, rng)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_the_order_in_which_edges_are_connected_changes_nothing(seed: int) -> None:
-    """Nor where a run goes on with the other order in the middle."""
-    plan, net = flatten(random_network(random.Random(seed))), random_network(random.Random(seed))
-    shuffled(net, random.Random(seed))
-    other, graph = flatten(net), described(plan).graph
+def goes_on_as_before(plan: Plan, other: Plan) -> None:
+    """Stopped at any third step of a plan, a run goes on by another one as it would have by its own."""
+    graph = described(plan).graph
     assert graph is not None
     assert digest(without(other, graph)) == digest(plan)
     clean = NetworkRun(plan)
@@ -165,6 +153,23 @@ def test_the_order_in_which_edges_are_connected_changes_nothing(seed: int) -> No
         over = grown(run, other)
         assert [done.step.name for done in run_on(over)] == names[stop:]
         assert to_json(outputs(over)["result"]) == to_json(outputs(clean)["result"])
+
+
+def shuffled(net: dataflow.Network, rng: random.Random) -> None:
+    rng.shuffle(net.connections)
+    for body in net.nodes.values():
+        inner = [body.body] if isinstance(body, Loop) else body.branches.values() if isinstance(body, When) else [body]
+        for each in inner:
+            if isinstance(each, dataflow.Network):
+                shuffled(each, rng)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_order_in_which_edges_are_connected_changes_nothing(seed: int) -> None:
+    """Nor where a run goes on with the other order in the middle."""
+    net = random_network(random.Random(seed))
+    shuffled(net, random.Random(seed))
+    goes_on_as_before(flatten(random_network(random.Random(seed))), flatten(net))
 
 
 async def test_a_loop_that_is_not_through_takes_nothing_new(tmp_path: Path) -> None:
@@ -210,28 +215,12 @@ def test_the_plan_asks_for_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_run_brought_over_goes_on_as_it_would_have(seed: int) -> None:
     """With actors that nobody listens to in front of everything else, the old ones fire in their old order."""
-    plan = flatten(random_network(random.Random(seed)))
     net = random_network(random.Random(seed))
     beside = net.add(add, name="beside")
     net.nodes = {"beside": net.nodes["beside"], **net.nodes}
     for port in ("left", "right"):
         net.connect(net.input(f"more {port}"), beside[port])
-    large = flatten(net)
-    graph = described(plan).graph
-    assert graph is not None
-    assert digest(without(large, graph)) == digest(plan)
-    clean = NetworkRun(plan)
-    clean.feed({"number": [3, 6]})
-    names = [done.step.name for done in run_on(clean)]
-    for stop in range(0, len(names), 3):
-        run = NetworkRun(without(large, graph))
-        run.feed({"number": [3, 6]})
-        steps = run_on(run)
-        for _ in range(stop):
-            next(steps)
-        larger = grown(run, large)
-        assert [done.step.name for done in run_on(larger)] == names[stop:]
-        assert to_json(outputs(larger)["result"]) == to_json(outputs(clean)["result"])
+    goes_on_as_before(flatten(random_network(random.Random(seed))), flatten(net))
 
 
 async def test_what_is_set_otherwise_is_accepted_and_named(tmp_path: Path) -> None:
