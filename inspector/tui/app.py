@@ -94,7 +94,8 @@ class Inspector(Quiet):
         opening.forward(lambda report: self.post_message(self.Reported(desk, report)))
 
     def on_inspector_reported(self, event: Reported) -> None:
-        event.desk.take(event.report)
+        if self.is_running:  # else its screens are being taken down
+            event.desk.take(event.report)
 
     def on_unmount(self) -> None:
         self.desk.close()

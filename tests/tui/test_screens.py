@@ -1,7 +1,9 @@
 """Keys and what they lead to: where one stands, what was asked of the loader, what is to be read."""
 
+import asyncio
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -11,11 +13,12 @@ from inspector.formats.memory import ManyRuns, OneRun
 from inspector.model.run import SourceInfo, State
 from inspector.model.source import RunSet, RunSource
 from inspector.tui.bars import Footer
+from inspector.tui.fetch import Nesting, rows
 from inspector.tui.opening import OpeningScreen
 from inspector.tui.page import Page
 from inspector.tui.pages import ErrorPage, FilterPage, Palette, ProblemsPage
 from inspector.tui.prompt import Prompt
-from inspector.tui.reports import Stood
+from inspector.tui.reports import Fetched, Stood
 from inspector.tui.runscreen import RunScreen
 from inspector.tui.runsscreen import RunsPage
 from inspector.tui.viewer import Viewer
@@ -533,3 +536,19 @@ async def test_the_timeline_comes_back_as_it_was(monkeypatch: pytest.MonkeyPatch
         before = texts(app)
         await press(pilot, "tab", "left", "right", "tab")
         assert texts(app) == before
+
+
+async def test_what_is_reported_while_the_app_ends_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    async with shown(monkeypatch, fakes.one()) as (app, _, _):
+        late = Fetched(rows(fakes.refund(), Nesting(fakes.refund()), [(1, 9)]))
+        prune = app._prune
+
+        async def prune_and_report(*nodes: Any, **options: Any) -> None:
+            await prune(*nodes, **options)
+            taken.append(app.post_message(app.Reported(app.desk, late)))
+            await asyncio.sleep(0.05)
+
+        monkeypatch.setattr(app, "_prune", prune_and_report)
+    assert True in taken
+    assert app.defect is None
