@@ -65,8 +65,9 @@ class Prompt(Horizontal):
             self.mount(self._label, self._field)
         return self._field
 
-    def ask(self, kind: str, label: str, text: str = "") -> None:
-        """Open it; nothing when its page has gone or the app is leaving, as after a key behind `q`."""
+    def ask(self, kind: str, label: str, text: str = "", *, again: bool = False) -> None:
+        """Open it; nothing when its page has gone or the app is leaving, as after a key behind `q`. `again`: the text
+        is the last one, for Enter alone; what is typed takes its place."""
         if not self.is_attached:
             return
         self.kind, field = kind, self._made()
@@ -74,6 +75,8 @@ class Prompt(Horizontal):
         self._label.set(plain(f" {label} ", "key"))
         field.value = text
         field.cursor_position = len(text)
+        if again:
+            field.select_all()
         self.display = True
         self.screen.set_focus(field)
 

@@ -132,7 +132,7 @@ class RunKeys(RunLayout):
 
     def _ask(self, kind: str, label: str, text: str = "") -> None:
         self.footer.display = False
-        self.prompt.ask(kind, label, text)
+        self.prompt.ask(kind, label, text, again=kind == "find")
 
     def on_prompt_entered(self, event: Prompt.Entered) -> None:
         self.on_prompt_left()

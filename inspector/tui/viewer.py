@@ -177,7 +177,7 @@ class Viewer(Page):
 
     def _ask(self, kind: str, label: str, text: str) -> None:
         self.footer.display = False
-        self.prompt.ask(kind, label, text)
+        self.prompt.ask(kind, label, text, again=kind == "find")
 
     def on_prompt_left(self, event: Prompt.Left | None = None) -> None:
         self.prompt.close()

@@ -97,7 +97,11 @@ async def test_text_that_is_typed_ahead_goes_into_the_prompt(monkeypatch: pytest
         assert session.cursor == 8
         await press(pilot, "N")
         assert session.cursor == 4
-        await press(pilot, "slash", "ctrl+u", *"nowhere", "enter")
+        await press(pilot, "slash", "enter")
+        assert (session.text, session.cursor) == ("refund", 8), "Enter alone takes the last text"
+        await press(pilot, "slash", "end", "backspace", "enter")
+        assert session.text == "refun", "what moves in it keeps it"
+        await press(pilot, "slash", *"nowhere", "enter")
         assert "'nowhere' stands nowhere in this run" in told(app)
         await press(pilot, "escape")
         assert session.text == ""
