@@ -35,16 +35,14 @@ class Quiet(App[Any]):
         """What stands on the terminal is not known any more: all of it is sent again."""
         self._lines.clear()
 
-    def repaint(self) -> None:
-        """Send everything again: what stands on the terminal is not known any more."""
+    def action_repaint(self) -> None:
+        """Send everything again."""
         self.forget_terminal()
         self.refresh(layout=True)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Resize):
             self.forget_terminal()
-        elif isinstance(event, events.Key) and event.key == "ctrl+l":
-            self.repaint()
         await super().on_event(event)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:

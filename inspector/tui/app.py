@@ -78,7 +78,7 @@ class Inspector(Quiet):
             with contextlib.suppress(ValueError, NotImplementedError, RuntimeError):  # not in the main thread
                 loop.add_signal_handler(number, self.exit, None, 128 + number)
         # Back from the shell, the terminal has forgotten everything, and Textual sends only what has changed.
-        self.app_resume_signal.subscribe(self, lambda _: self.repaint())
+        self.app_resume_signal.subscribe(self, lambda _: self.action_repaint())
         self.app_suspend_signal.subscribe(self, lambda _: away(True), immediate=True)
         self.app_resume_signal.subscribe(self, lambda _: away(False), immediate=True)
         self.listen(self._opening, self.desk)

@@ -140,11 +140,12 @@ KEYS = (
         shown="Esc",
     ),
     Key("help", "question_mark", "help", "all keys of where you are", "app", "all keys", "?"),
+    Key("repaint", "ctrl+l", "repaint", "draw everything again", "app", shown="Ctrl-L"),
     Key("suspend", "ctrl+z", "suspend_process", "to the shell; fg comes back", "app", shown="Ctrl-Z"),
     Key("quit", "ctrl+c,ctrl+q", "quit", "leave; first stop the run that is driven here", "app", shown="Ctrl-C"),
 )
 
-ALWAYS = ("suspend", "quit")
+ALWAYS = ("repaint", "suspend", "quit")
 """Keys that act also while something is being typed."""
 
 

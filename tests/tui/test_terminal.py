@@ -179,6 +179,12 @@ def test_a_step_costs_a_slow_link_little() -> None:
             terminal.type(key)
             terminal.quiet()
             assert len(terminal.seen) < 700, "two rows, the position, and where one is in the strip"
+        terminal.type("/")
+        terminal.quiet()
+        terminal.clear()  # Ctrl-L draws all of it again, also where something is typed
+        terminal.type("\x0c")
+        terminal.until("find:")
+        terminal.until("/15")
 
 
 def test_what_is_piped_in_is_shown_and_keys_come_from_the_terminal() -> None:
