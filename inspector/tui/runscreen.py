@@ -50,8 +50,8 @@ class RunScreen(RunEditing):
 
     def _scanned(self, report: Scanned) -> None:
         longest = self.session.columns.longest
-        rows = self.session.scanned(report)
-        self.sync(rows=rows or longest != self.session.columns.longest, state=False)
+        stood, rows = self.session.cursor, self.session.scanned(report)
+        self.sync(rows=rows or longest != self.session.columns.longest, state=self.session.cursor != stood)
         if self.session.seeking:
             self.action_odd(self.session.seeking)
 

@@ -99,7 +99,8 @@ class Session:
 
     def known(self, report: Known) -> None:
         """More of the run is known, or it has changed."""
-        at_end = self.facts is not None and self.cursor == self.last
+        # With a filter, which of the new steps is the last one that it shows is known when their columns are.
+        at_end = self.facts is not None and self.cursor == self.last and self._shown is None
         shorter = report.facts.known < self.last
         self.facts = report.facts
         if report.revised is not None:
@@ -155,8 +156,11 @@ class Session:
         self.columns.put(report.chunk)
         if self._shown is None:
             return False
+        at_end = bool(self._shown) and self.cursor >= self._shown[-1]
         del self._shown[bisect_left(self._shown, report.chunk.start) :]
         self._shown.extend(self.columns.matching(self.filter, report.chunk.start))
+        if self._shown and self.following and at_end:
+            self.cursor = self._shown[-1]
         return True
 
     def searched(self, report: Searched) -> bool:

@@ -162,6 +162,18 @@ def test_a_run_that_grew_is_followed_from_its_end_and_only_from_there() -> None:
         assert found.wanted_rows(range(1, 10)) == [(8, 10)], "what may have changed is fetched again"
 
 
+@pytest.mark.parametrize(("follow", "at", "expected"), [(True, 7, 9), (True, 3, 3), (False, 7, 7)])
+def test_a_run_that_grew_is_followed_to_the_last_step_that_a_filter_shows(follow: bool, at: int, expected: int) -> None:
+    found = session(8, follow=follow)
+    found.choose(Filter(statuses=("failed", "pending")))
+    assert found.seq(len(found) - 1) == 7
+    found.go(at)
+    found.known(Known(facts(9), revised=8))
+    assert found.cursor == at, "what the new step is is not known yet"
+    found.scanned(Scanned(chunk(fakes.refund(), 8, 9)))
+    assert found.cursor == expected
+
+
 def test_a_run_that_became_shorter_has_no_steps_behind_its_end() -> None:
     found = session()
     found.choose(Filter(kinds=("tools",)))
