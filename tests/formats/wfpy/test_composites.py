@@ -81,6 +81,19 @@ def test_what_a_failure_inside_took_is_unknown_without_a_checkpoint(tmp_path: Pa
     assert told(run) == []
 
 
+def test_a_firing_in_which_nobody_inside_fired_may_be_over_since_its_token_was_there(tmp_path: Path) -> None:
+    """`b` takes two tokens a firing: the first firing of `box` only brings one in, and no line says when."""
+    writer = Writer(header())
+    for number in (1, 2, 3, 4):
+        writer.fire("a", put={INTO: [number]})
+    for number in (1, 3):
+        writer.fire("box/b", {INSIDE: [number, number + 1]}, {OUT: [-number]})
+    run = opened(folder(tmp_path / "run", writer))
+    boxes = [next(actor for actor in state_at(run, step).actors or () if actor.id == "box") for step in range(5)]
+    assert [box.fire_count for box in boxes] == [0, None, None, None, None]
+    assert [sizes(run, step)[INTO] for step in range(5)] == [0, None, None, None, None]
+
+
 def test_a_workflow_that_hands_its_input_to_another_is_not_counted(tmp_path: Path) -> None:
     inner = "WF.In-->b.In"
     writer = Writer(header()).fire("a", put={INTO: [1]}).fire("a", put={INTO: [2]})
