@@ -46,8 +46,8 @@ _RUN = re.compile(r"[A-Za-z0-9_\-.]{16,}+")
 _PREFIX = re.compile(
     r"(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<s{at}>{shape})" for at, (_, shape) in enumerate(_PREFIXED)) + ")", re.ASCII
 )
-# An escape ends in letters or digits, which are not part of the word behind it: `\nsk-...`, `key%3Dsk-...`.
-_ESCAPE = re.compile(r"(?<=\\)(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[bfnrt])|(?<=%)[0-9A-Fa-f]{2}")
+# An escape ends in letters or digits, which are not part of the word behind it: `\nsk-...`, `key%3Dsk-...`, a colour.
+_ESCAPE = re.compile(r"(?<=\\)(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[bfnrt])|(?<=%)[0-9A-Fa-f]{2}|(?<=[\[;])\d{0,3}m")
 _JWT = re.compile(r"(?<![^.])(?:[\w\-]*-)?eyJ[\w\-]{6,}\.[\w\-]{4,}(?:\.[\w\-]*)?", re.ASCII)
 _BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[\s\S]*?-----END [A-Z0-9 ]{0,60}-----|[\s\S]*)"

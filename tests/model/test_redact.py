@@ -47,6 +47,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123"
         "a\\n{}",
         "k\\u003d{}",
         "k%3D{}",
+        "\x1b[1;31m{}\x1b[0m",
     ],
 )
 def test_shapes_of_credentials(secret_text: str, around: str) -> None:
