@@ -35,7 +35,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """More than there are processors: a test of the screen waits a third of its time."""
-    return (os.cpu_count() or 1) * 3 // 2
+    return (os.cpu_count() or 1) * 2
 
 
 @pytest.fixture(autouse=True)

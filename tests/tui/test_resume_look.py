@@ -1,5 +1,6 @@
 """What every state of a resume looks like. A picture that changed on purpose: look at it before it is kept."""
 
+import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from inspector.formats.memory import OneRun
 from inspector.model.joined import Joined
 from inspector.model.run import Pending, RunLink
 from inspector.resume import Driver, Edit, Ended, Need, Plan, Planned, Refusal, warn
+from inspector.resume.judge import judged
 from inspector.resume.steering import Steering
 from inspector.tui.app import Inspector
 from inspector.tui.capture import Output
@@ -96,6 +98,15 @@ NOT_ON_OFFER = Plan(
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("STATE", "DATA"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+
+
+remembered = functools.cache(judged)
+"""What a process says of the example's code: the same for every picture."""
+
+
+@pytest.fixture(autouse=True)
+def judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.tui.code.judged", remembered)
 
 
 def plan(monkeypatch: pytest.MonkeyPatch, made: Plan | Callable[[Any], Plan]) -> None:
