@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from inspector.dataflow.machine import NetworkRun
-from inspector.dataflow.plan import Node
+from inspector.dataflow.plan import Link, Node
 from inspector.model.run import RunError
 
 
@@ -47,8 +47,7 @@ def _leftovers(run: NetworkRun) -> Iterator[Leftover]:
             continue
         node = run.plan.nodes[link.target]
         kind, why = _why(run, link.target, sizes)
-        name = "/".join((*link.scope, link.id))
-        yield Leftover(queue=name, count=size, node=node.name, kind=kind, why=why)
+        yield Leftover(queue=_name(link), count=size, node=node.name, kind=kind, why=why)
 
 
 def _why(run: NetworkRun, number: int, sizes: list[int]) -> tuple[str, str]:
@@ -61,7 +60,11 @@ def _why(run: NetworkRun, number: int, sizes: list[int]) -> tuple[str, str]:
     return "refused", "no action accepts the tokens in front"
 
 
+def _name(link: Link) -> str:
+    return "/".join((*link.scope, link.id))
+
+
 def _full(run: NetworkRun, node: Node) -> str:
     """The full queues behind a node, by name."""
     links = [(run.plan.links[number], run.queues.sizes[number]) for to in node.writes.values() for number in to]
-    return ", ".join(link.id for link, size in links if link.capacity is not None and size >= link.capacity)
+    return ", ".join(_name(link) for link, size in links if link.capacity is not None and size >= link.capacity)
