@@ -12,8 +12,8 @@ SENTENCES = {
     "definition_unknown": "The file does not say what the code was, so nobody can tell whether today's fits.",
     "not_resumable": "Nothing here can go on with this run; it can be looked at.",
     "step_not_resumable": "The run can go on, but not from this step. Choose another one.",
-    "deadlock": "Nothing can fire: a queue is full, and nobody takes from it. Let the code give it a larger capacity, "
-    "or take a token out of it; R begins again from an earlier step.",
+    "deadlock": "Nothing can fire: a queue is full, and nobody takes from it. Let the code give it a larger capacity; "
+    "R begins again from an earlier step.",
     "terminal": "The run is over: there is nothing left to run. R begins again from a step before the last.",
     "model_in_flight": "A model request was sent and no answer is recorded. Sending it again is paid again; accept "
     "that, or leave the run as it is.",
