@@ -12,7 +12,7 @@ import msgspec
 
 from inspector.formats.files import File
 from inspector.formats.lines import Scan, line_at
-from inspector.model.records import Move, Operation, OperationKind, Program, doubt
+from inspector.model.records import Move, Operation, OperationKind, Program, begun_by, doubt
 from inspector.model.run import Pending, PendingKind, PendingStatus, State
 from inspector.model.values import Value, preview
 
@@ -138,7 +138,7 @@ def _settled(row: Pending, writer: Program | None, alive: bool) -> Pending:
     if row.status != "in_flight" or alive or writer is None:
         return row
     return msgspec.structs.replace(
-        row, status="ambiguous", note=row.note or f"started{_by(writer)}, no result recorded: it may have happened"
+        row, status="ambiguous", note=row.note or f"started{begun_by(writer)}, no result recorded: it may have happened"
     )
 
 
@@ -179,9 +179,5 @@ def _applied(row: Pending, operation: Operation, writer: Program | None, alive: 
         status = "in_flight"
     elif operation.status in ("started", "ambiguous"):
         # What it waited for before it began says nothing any more.
-        status, note = "ambiguous", note if row.status == "ambiguous" and note else doubt(operation, _by(writer))
+        status, note = "ambiguous", doubt(operation, begun_by(writer))
     return msgspec.structs.replace(row, status=status, result=result, note=note, since=operation.at or row.since)
-
-
-def _by(writer: Program | None) -> str:
-    return f" by process {writer.pid} on {writer.host}" if writer and writer.pid and writer.host else ""

@@ -99,6 +99,11 @@ def doubt(operation: Operation, who: str = "") -> str:
     return f"{told}: it may have happened{key}"
 
 
+def begun_by(program: "Program | None") -> str:
+    """Who began something, behind `started`; nothing where that is not known."""
+    return f" by process {program.pid} on {program.host}" if program and program.pid and program.host else ""
+
+
 class Move(Record, frozen=True, kw_only=True, tag_field="record", tag="move", omit_defaults=True):
     """What the machine took in that is no operation, in its own form, after step `seq`."""
 

@@ -60,6 +60,8 @@ class Driving(Generic[Ran]):
         """The claim of the run that goes on, while it is driven."""
         self.in_store = False
         """Whether the run is inside of one that is kept in a store."""
+        self.doubts: dict[str, str] = {}
+        """Why calls that were begun before it goes on may have happened, by call."""
 
     def max_turns(self, number: int) -> Self:
         """At most this many model turns, in all processes together."""
@@ -158,6 +160,7 @@ class Driving(Generic[Ran]):
         self, run: AgentRun, run_id: str, journal: Journal | None, emit: Emit | None, model: Model | None = None
     ) -> Leg:
         shown = View(run.data, hooking.listed(self.setup.hooks))
+        shown.doubts.update(self.doubts)
         recorder = Recorder(journal, run.data, shown)
         leg = Leg(
             self.setup,

@@ -54,6 +54,8 @@ class Restored(msgspec.Struct, kw_only=True):
     """The last step in the file."""
     anew: bool = False
     """Whether the file holds nothing but what the run was given, so that it begins again."""
+    doubts: dict[str, str] = msgspec.field(default_factory=dict)
+    """Why calls that were begun may have happened, by the run's own ids, where the file tells."""
 
     @property
     def link(self) -> RunLink:
@@ -139,10 +141,12 @@ def read_trace(path: str, data: bytes, step: int | None) -> Restored:
     checkpoint = _value(lines[base])
     run = AgentRun.from_value(checkpoint["machine"])
     seq, status = int(checkpoint["seq"]), None
-    definition = header.definition
+    definition, program = header.definition, header.program
     for line in lines[: base + 1]:
         if line.startswith(b'{"record":"attempt"'):
-            definition = _defined(_value(line), definition)
+            record = _value(line)
+            definition, program = _defined(record, definition), _program(record)
+    doubts = _doubts(checkpoint, program)
     for kind, record in _records(lines[base + 1 :]):
         if seq == step and not _belongs(kind, record):
             break
@@ -151,9 +155,11 @@ def read_trace(path: str, data: bytes, step: int | None) -> Restored:
         elif kind == "end":
             status = record["status"]
         elif kind == "attempt":
-            status, definition = None, _defined(record, definition)
+            status, definition, program = None, _defined(record, definition), _program(record)
         else:
             _tell(path, run, kind, record)
+            if kind == "operation" and record["kind"] == "tool" and record["status"] in ("started", "ambiguous"):
+                doubts[str(record.get("internal_call_id"))] = _doubt(record, program)
     if step is not None and seq != step:
         raise ResumeRefused(path, "step_not_resumable", f"the state after step {step} is not in the file")
     last = sum(line.startswith(b'{"record":"step"') for line in lines)
@@ -167,7 +173,25 @@ def read_trace(path: str, data: bytes, step: int | None) -> Restored:
         definition=definition,
         status=status,
         path=path,
+        doubts=doubts,
     )
+
+
+def _doubts(checkpoint: dict[str, Value], program: records.Program | None) -> dict[str, str]:
+    """What a checkpoint, which the program wrote, says of the calls that were under way."""
+    state = checkpoint.get("state")
+    rows = state.get("pending") if isinstance(state, dict) else None
+    told = f"started{records.begun_by(program)}, no result recorded: it may have happened"
+    begun = [row for row in rows or () if isinstance(row, dict) and row.get("status") == "in_flight"]
+    return {str(row.get("internal_call_id")): str(row.get("note") or told) for row in begun}
+
+
+def _doubt(record: dict[str, Value], program: records.Program | None) -> str:
+    return records.doubt(msgspec.convert(record, records.Operation), records.begun_by(program))
+
+
+def _program(attempt: dict[str, Value]) -> records.Program | None:
+    return msgspec.convert(attempt, records.Attempt).program
 
 
 def _anew(path: str, header: records.Header, lines: list[bytes], step: int | None) -> Restored:

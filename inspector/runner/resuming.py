@@ -26,6 +26,8 @@ ANEW = (
     "only the run's prompt is in the file: it begins again from that, with the limits of today's agent, and without "
     "a history or conversation"
 )
+DOUBT = "started before the run was resumed, no result recorded: it may have happened"
+"""What is said of a call that was begun where its run does not tell by whom."""
 
 
 def restored(source: Any, step: int | None = None) -> Restored:
@@ -169,6 +171,8 @@ async def _continued(
     # What was edited makes other requests: the keys of the old run's must not make one of the new run's a repetition.
     run.data.id = run_id if asked.edited and not happened else run.data.id or run_id
     await asked._definition(run)
+    begun = [slot.call.internal_id for slot in run.slots if slot.status == "started"]
+    asked.doubts = {call: saved.doubts.get(call, DOUBT) for call in begun}
     link = saved.link
 
     async def begin(leg: Leg) -> None:

@@ -22,6 +22,7 @@ from inspector import (
     Usage,
     tool,
 )
+from inspector.formats import open_path
 from inspector.journal import TraceFile
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.data import Executing
@@ -30,6 +31,7 @@ from inspector.runner.messages import Result
 from inspector.runner.restore import load
 
 DATA = Path(__file__).parent / "data"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LOOKUP = Call("lookup", {"order": "A"})
 REFUND = Call("refund", {"order": "A", "amount": 5})
 
@@ -461,6 +463,38 @@ async def test_a_call_that_may_have_happened_waits_for_a_word() -> None:
     gone = await agent.resume(result.run).reconcile("call_1.1", "abort").run()
     told = "operator_abort_with_unknown_outcome: refund (call_1.1)"
     assert (gone.status, gone.error and gone.error.message) == ("failed", told)
+
+
+async def test_who_began_a_call_is_known_however_often_it_is_left_open(tmp_path: Path) -> None:
+    """Not the process that only went on with the run, and beside it the key to look the call up by."""
+
+    @tool
+    def refund(order: str, amount: int) -> str: ...
+
+    @tool
+    def check_policy(order: str, reason: str) -> str:
+        return "refunded within 30 days"
+
+    agent = Agent("refunds", ScriptedModel("unused"), tools=[refund, check_policy])
+    path = str(EXAMPLES / "refund-killed.jsonl")
+
+    def told(path: str) -> list[str | None]:
+        source = open_path(path).open()
+        for _ in source.index():
+            pass
+        state = source.state(len(source))
+        source.close()
+        assert state is not None
+        return [row.note for row in state.pending or () if row.status == "ambiguous"]
+
+    before = told(path)
+    assert len(before) == 1
+    assert "idempotency key" in str(before[0])
+    for number in range(2):
+        asked = agent.resume(path).accept("hook_missing", "tool_changed", "already_resumed").reconcile("c3", "leave")
+        path = str(tmp_path / f"{number}.jsonl")
+        assert (await asked.run(trace=path)).reason == "reconciliation"
+        assert told(path) == before
 
 
 async def test_what_is_without_harm_runs_again_with_the_same_key() -> None:
