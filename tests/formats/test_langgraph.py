@@ -15,7 +15,7 @@ from inspector.formats.readers.langgraph.taskids import identifier
 from inspector.formats.sqlitefile import Database
 from inspector.model.run import Pending, RunLink, State
 from inspector.model.source import RunSource
-from tests.formats.langgraph_stores import NULL, Base, Thread, ai, human, interrupt, result, send
+from tests.formats.langgraph_stores import Base, Thread, ai, human, interrupt, result, send
 from tests.fuzz import check
 
 
@@ -556,11 +556,3 @@ def test_long_thread_opens_fast(base: Base) -> None:
     assert len(run.steps(380, 403)) == 23
     assert state(run, 200).values == {"log": [text] * 197, "n": 197}
     assert time.monotonic() - begin < 5
-
-
-def test_null_task_is_no_task(base: Base) -> None:
-    thread = Thread(base)
-    thread.input({})
-    thread.start({}, then=["a"])
-    thread.wrote("x", {"n": 1, "branch:to:b": None}, path="", task=NULL)
-    assert pending(opened(base)) == [("node", "a", "ambiguous")]

@@ -4,7 +4,7 @@ That says what comes next, without the graph. It is read without building the va
 checkpoint.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -35,13 +35,14 @@ class Send(NamedTuple):
 
 class Frame(NamedTuple):
     """The bookkeeping of a checkpoint. `channels` are those that hold something; the value is there where
-    it is the framework's own (triggers, sends), else None."""
+    it is the framework's own (triggers, sends), else None. `ordered` are nodes that a command names (`goto`)."""
 
     version: Value
     channels: Mapping[str, Value]
     versions: Versions
     seen: Mapping[str, Versions]
     sends: tuple[Send, ...]
+    ordered: tuple[str, ...] = ()
 
 
 def frame(checkpoint: Value) -> Frame | None:
@@ -63,6 +64,15 @@ def frame(checkpoint: Value) -> Frame | None:
         },
         sends=tuple(filter(None, map(send, listed(tokens) or ()))),
     )
+
+
+def commanded(made: Frame, given: Iterable[tuple[str, Value]]) -> Frame:
+    """The bookkeeping with what a command (`goto`) has left beside the checkpoint, by channel. Its tokens take
+    the place of those that wait: that is what LangGraph makes of them."""
+    orders = list(given)
+    tokens = tuple(filter(None, (send(value) for name, value in orders if name == TASKS)))
+    nodes = dict.fromkeys(node for name, _ in orders if name.startswith("branch:") and (node := target(name)))
+    return made._replace(sends=tokens or made.sends, ordered=tuple(nodes))
 
 
 def _marks(versions: Value) -> dict[str, Value] | None:

@@ -15,7 +15,9 @@ from inspector.formats.readers.langgraph.frames import (
     TASKS,
     Frame,
     channel,
+    commanded,
     frame,
+    internal,
     outline,
     target,
 )
@@ -25,6 +27,7 @@ from inspector.formats.readers.langgraph.serde import Reading
 from inspector.formats.readers.langgraph.store import Row, Store, Thread, Write
 from inspector.formats.readers.langgraph.taskids import identifier
 from inspector.formats.readers.langgraph.tasks import (
+    CONTROL,
     NULL_TASK,
     Known,
     Tasks,
@@ -97,7 +100,10 @@ class History:
             return []
         parent = self.parent(seq)
         written = [write for write in self.writes(parent) if write.task != NULL_TASK] if parent else []
-        if written and all(write.path for write in written):
+        ended = {write.task for write in written if write.channel not in CONTROL}
+        # Where only the end of a run was stored (durability `exit`), a task may be there with nothing but the
+        # question or the error of a run before it.
+        if written and all(write.path and write.task in ended for write in written):
             return self._by_path(parent or 0, written)
         return self._by_bookkeeping(parent, seq)
 
@@ -124,6 +130,9 @@ class History:
         reading = Reading(self.row(seq).id, [])
         found = outline(*self.store.checkpoint(self._rows[seq - 1]), reading.load)
         made = frame(found)
+        orders = [write for write in self.writes(seq) if write.task == NULL_TASK and internal(write.channel)]
+        if made is not None and orders:
+            made = commanded(made, ((write.channel, self.value(seq, write)) for write in orders))
         parent = self.parent(seq)
         if made is None or made.sends or parent is None or not isinstance(made.version, int) or made.version >= 4:
             return made
@@ -248,6 +257,9 @@ class History:
             if fresh and node not in (INPUT, INTERRUPT):
                 ran[node] = max(version.partition(".")[0].zfill(40) for version in fresh)
         found = sorted(ran, key=lambda node: (ran[node], node))
+        if START in found:
+            # What was to run when the input came was dropped for it: that it was seen does not mean that it ran.
+            return [node for node in found if ran[node] >= ran[START]]
         if before:
             found += [node for node in dict.fromkeys(send.node for send in before.sends) if node not in ran]
         return found

@@ -1,12 +1,13 @@
 """The work that is left after a checkpoint: nodes and tokens, questions, tool calls, each with how far it got."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from inspector.formats.readers.langgraph import messages
 from inspector.formats.readers.langgraph.frames import INTERRUPT, internal, listed
 from inspector.formats.readers.langgraph.history import History
+from inspector.formats.readers.langgraph.store import Write
 from inspector.formats.readers.langgraph.tasks import CONTROL, ERROR, NOTHING, RESUME, RETURN, UNKNOWN, Task
 from inspector.formats.symbols import class_of
 from inspector.model.run import Call, Message, Pending, PendingStatus, RunError
@@ -47,10 +48,9 @@ class Work:
             return []
         value = self._history.value(self._seq, write)
         given = self._answers(task)
-        own = task.written(RESUME)
         resumed = self.found.resumed
         fresh = self._history.value(self._seq, resumed) if resumed else None
-        late = resumed is not None and (own is None or not given or not _same(given[-1], fresh))
+        late = resumed is not None and resumed.row > write.row
         done = task.finished or task.failed or not self.leaf or late
         answer = fresh if late else given[-1] if given and done else None
         return [Question(*_asked(item), answered=done, resume=answer) for item in listed(value) or [value]]
@@ -63,9 +63,13 @@ class Work:
         return failure(self._history.value(self._seq, write))
 
     def pending(self, conversation: Sequence[Message]) -> Iterator[Pending]:
-        """One entry per task, then one per open tool call."""
+        """One entry per task, one for what a command has set, then one per open tool call."""
         for task in self.found.tasks:
             yield from self._task(task)
+        if self.leaf and self.found.given:
+            given = self._by_channel(self.found.given)
+            note = "set by a command: not in the values yet, taken in when the run goes on"
+            yield Pending(kind="input", name="update", status="answered", result=given, note=note)
         for name in self.found.behind:
             more = "whether more" if self.found.tasks else "what"
             note = f"{more} follows {name} is known only to the graph: there may be nothing"
@@ -96,7 +100,7 @@ class Work:
             name=task.node,
             arguments=task.argument,
             status=self._status(task),
-            result=self._written(task) if self.leaf and task.finished else None,
+            result=self._by_channel(task.writes) if self.leaf and task.finished else None,
             note=self._note(task),
         )
 
@@ -123,9 +127,9 @@ class Work:
             parts.append(f"{len(task.calls)} functions that it called have left something, {returned} of them a result")
         return "; ".join(parts) or None
 
-    def _written(self, task: Task) -> Value:
+    def _by_channel(self, writes: Iterable[Write]) -> Value:
         found: dict[str, list[Value]] = {}
-        for write in task.writes:
+        for write in writes:
             if write.channel not in CONTROL and write.channel != NOTHING and not internal(write.channel):
                 found.setdefault(write.channel, []).append(self._history.value(self._seq, write))
         return {channel: values[0] if len(values) == 1 else values for channel, values in found.items()}

@@ -9,7 +9,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from inspector.formats.readers.langgraph.frames import INPUT, INTERRUPT, START, Frame, fired, listed, newer, target
+from inspector.formats.readers.langgraph.frames import (
+    INPUT,
+    INTERRUPT,
+    START,
+    TASKS,
+    Frame,
+    fired,
+    internal,
+    listed,
+    newer,
+    target,
+)
 from inspector.formats.readers.langgraph.store import Write
 from inspector.formats.readers.langgraph.taskids import PULL, PUSH, Identify
 from inspector.formats.symbols import class_of
@@ -68,12 +79,13 @@ class Known(NamedTuple):
 
 class Tasks:
     """The tasks behind a checkpoint. `behind` are nodes whose successors only the graph knows; `resumed` is
-    what was given to resume all of it."""
+    what was given to resume all of it, `given` are the values that a command has set and no step has taken in."""
 
     def __init__(self) -> None:
         self.tasks: list[Task] = []
         self.behind: list[str] = []
         self.resumed: Write | None = None
+        self.given: list[Write] = []
 
     def deduce(self, node: str) -> Task:
         """A new task that is known only by what it wrote."""
@@ -111,6 +123,9 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
         orphans.setdefault(write.task, []).append(write)
     null = orphans.pop(NULL_TASK, [])
     found.resumed = next((write for write in null if write.channel == RESUME), None)
+    found.given = [write for write in null if write.channel not in CONTROL and not internal(write.channel)]
+    if frame is not None and any(write.channel == TASKS for write in null):
+        _drop_replaced(orphans, frame, known)
     for task_id, written in list(orphans.items()):
         if _by_path(found, task_id, written):
             del orphans[task_id]
@@ -121,6 +136,14 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
     # As LangGraph lists them: tokens in their order, then nodes by name.
     found.tasks.sort(key=lambda task: (task.index is None, task.index or 0, task.node == UNKNOWN, task.node))
     return found
+
+
+def _drop_replaced(orphans: dict[str, list[Write]], frame: Frame, known: Known) -> None:
+    """Takes out the writes of tokens whose place those of a command have taken: nobody will take them in."""
+    own = {task_id for index, send in enumerate(frame.sends) for task_id in known.identify(send.node, index, frame, ())}
+    for task_id, written in list(orphans.items()):
+        if task_id not in own and _PATH_PUSH.fullmatch(written[0].path):
+            del orphans[task_id]
 
 
 def _by_id(found: Tasks, orphans: dict[str, list[Write]], frame: Frame, known: Known) -> None:
@@ -184,7 +207,7 @@ def _said_by(written: Sequence[Write], frame: Frame | None, known: Known) -> str
 
 def _from_frame(frame: Frame, learnt: Mapping[str, Iterable[str]], found: Tasks) -> None:
     found.tasks += [Task(send.node, index, send.argument) for index, send in enumerate(frame.sends)]
-    nodes: set[str] = set()
+    nodes = {*frame.ordered}
     for channel, value in frame.channels.items():
         named = target(channel)
         known = set(learnt.get(channel, ()))
