@@ -10,7 +10,7 @@ import pytest
 
 from inspector.formats import open_path
 from inspector.formats.readers.langgraph.frames import Frame, Send, fired, newer, target
-from inspector.formats.readers.langgraph.taskids import identifier
+from inspector.formats.readers.langgraph.taskids import by_hand, identifier
 from inspector.model.source import RunSource
 from tests.formats.langgraph_stores import Base, Thread, interrupt, packed, send
 from tests.fuzz import check
@@ -336,3 +336,26 @@ def test_versions() -> None:
     assert newer("1", None)
     assert not newer(None, "1")
     assert newer("9", 1)
+
+
+def test_what_was_set_by_hand_is_no_work_of_the_step_before_it(base: Base) -> None:
+    thread = first_version(base)
+    at, values, step = thread.id, dict(thread.values), thread.step
+    plan_ran(thread)
+    thread.back(at, values, step)
+    task = next(iter(by_hand(str(at), 1)))
+    thread.wrote("act", {"log": ["patched"], "act": "act"}, path="", task=task)
+    thread.made("update", {"act": "act", "log": ["patched"]})
+    run = opened(base)
+    assert [(step.name, "patched" in (step.summary or "")) for step in run.steps(3, 9)] == [
+        ("plan", False),
+        ("update", False),
+    ]
+    assert pending(run, 2) == [("plan", "ready")]
+
+
+def test_successors_that_a_value_set_by_hand_cut_off_stay_unknown(base: Base) -> None:
+    thread = first_version(base)
+    plan_ran(thread)
+    thread.made("update", {"log": ["patched"]})
+    assert pending(opened(base), 3) == [("?", "ready")]

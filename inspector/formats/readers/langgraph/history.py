@@ -25,7 +25,7 @@ from inspector.formats.readers.langgraph.frames import send as send_of
 from inspector.formats.readers.langgraph.graph import sources
 from inspector.formats.readers.langgraph.serde import Reading
 from inspector.formats.readers.langgraph.store import Row, Store, Thread, Write
-from inspector.formats.readers.langgraph.taskids import identifier
+from inspector.formats.readers.langgraph.taskids import by_hand, identifier
 from inspector.formats.readers.langgraph.tasks import (
     CONTROL,
     NULL_TASK,
@@ -66,6 +66,11 @@ class History:
         """What was written behind a checkpoint."""
         return self._keep("writes", seq, self._writes)
 
+    def done(self, seq: int) -> list[Write]:
+        """What the tasks behind a checkpoint wrote, without what somebody set by hand: that is another step's,
+        maybe of another branch."""
+        return self._keep("done", seq, self._done)
+
     def child(self, seq: int) -> int | None:
         """A step that continues a step; None where none does."""
         return self._keep("child", seq, self._child)
@@ -99,7 +104,7 @@ class History:
         if self.row(seq).metadata.get("source") in ("input", "fork", "update"):
             return []
         parent = self.parent(seq)
-        written = [write for write in self.writes(parent) if write.task != NULL_TASK] if parent else []
+        written = [write for write in self.done(parent) if write.task != NULL_TASK] if parent else []
         ended = {write.task for write in written if write.channel not in CONTROL}
         # Where only the end of a run was stored (durability `exit`), a task may be there with nothing but the
         # question or the error of a run before it.
@@ -145,6 +150,11 @@ class History:
     def _writes(self, seq: int) -> list[Write]:
         return self.store.writes(self._rows[seq - 1])
 
+    def _done(self, seq: int) -> list[Write]:
+        writes = self.writes(seq)
+        known = by_hand(self.row(seq).id, len({write.task for write in writes}))
+        return [write for write in writes if write.task not in known]
+
     def _child(self, seq: int) -> int | None:
         if seq < len(self) and self.row(seq + 1).parent == self._rows[seq - 1]:
             return seq + 1
@@ -170,14 +180,14 @@ class History:
             identify=identifier(row.id, self.thread.namespace, row.metadata.get("step")),
             load=lambda write: self.value(seq, write),
         )
-        found = next_tasks(now, self.writes(seq), known, self.writes(parent) if parent and now is None else ())
+        found = next_tasks(now, self.done(seq), known, self.writes(parent) if parent and now is None else ())
         # A node that had run before the last step, and whose end nobody took in that step, has no successors.
         # Values set by hand are no step: nobody had the chance.
         stepped = found.behind and row.metadata.get("source") == "loop"
         before = self.frame(parent) if parent and stepped else None
         found.behind = [name for name in found.behind if before is None or name not in before.versions]
-        if child is not None:
-            # What ran is known from what it made; other writes are those of somebody who set values by hand.
+        if child is not None and self.row(child).metadata.get("source") == "loop":
+            # What ran is known from what it made; other writes are those of another branch.
             ran = self.nodes(child) if found.behind or any(task.deduced for task in found.tasks) else []
             certain = {task.node for task in found.tasks if not task.deduced}
             found.tasks = [task for task in found.tasks if not task.deduced or task.node in {*ran} - certain]

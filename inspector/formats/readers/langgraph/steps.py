@@ -90,7 +90,7 @@ def _updated(history: History, parent: int | None, seq: int) -> str:
 
 def _said(history: History, parent: int | None) -> str:
     """What the nodes wrote, by channel."""
-    writes = history.writes(parent) if parent else []
+    writes = history.done(parent) if parent else []
     nested = filter(None, (history.nested_run(task_id) for task_id in dict.fromkeys(write.task for write in writes)))
     parts = [f"run {run_id}" for run_id in nested]
     for write in writes:
@@ -122,7 +122,7 @@ def _consumed(history: History, parent: int | None) -> tuple[Consumed, ...] | No
 def _produced(history: History, parent: int | None) -> tuple[Produced, ...] | None:
     if parent is None:
         return None
-    values = [history.value(parent, write) for write in history.writes(parent) if write.channel == TASKS]
+    values = [history.value(parent, write) for write in history.done(parent) if write.channel == TASKS]
     tokens = _by_node(tuple(filter(None, map(send_of, values))))
     return tuple(Produced(queue=node, tokens=each) for node, each in tokens.items()) or None
 

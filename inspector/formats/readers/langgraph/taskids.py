@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from uuid import UUID, uuid5
 
 from inspector.formats import xxh3
-from inspector.formats.readers.langgraph.frames import TASKS, Frame, newer, target
+from inspector.formats.readers.langgraph.frames import INTERRUPT, TASKS, Frame, newer, target
 from inspector.model.values import Value
 
 PULL, PUSH = "__pregel_pull", "__pregel_push"
@@ -43,6 +43,16 @@ def identifier(checkpoint_id: str, namespace: str, step: Value) -> Identify:
                 yield str(uuid5(origin, json.dumps((place, {**about, "langgraph_task_idx": position}))))
 
     return identify
+
+
+def by_hand(checkpoint_id: str, count: int) -> set[str]:
+    """The ids under which LangGraph keeps what `update_state` sets, as far as it stands beside a checkpoint:
+    there are at most `count`."""
+    try:
+        origin = UUID(checkpoint_id)
+    except ValueError:
+        return set()
+    return {str(uuid5(origin, f"{INTERRUPT}:{number}" if number else INTERRUPT)) for number in range(count)}
 
 
 def _triggered(node: str, frame: Frame, more: Sequence[str]) -> Iterator[list[str]]:
