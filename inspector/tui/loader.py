@@ -193,11 +193,12 @@ class Loader:
         self._post(Opened(run_id, facts, fetch.rows(run, self._nesting, [around])))
 
     def _joined(self, run: RunSource) -> RunSource:
-        """The run behind those that it goes on from; of those that cannot be opened any more, and what is before them,
-        there is nothing."""
+        """The run behind those that it goes on from. One of those that cannot be opened any more is left out, with all
+        that is before it."""
         from inspector.formats import open_path
 
-        for part in self._behind if self._before is None else ():
+        parts, self._behind = self._behind, ()  # opened once, however often the run is opened anew
+        for part in parts:
             try:
                 runs = open_path(part.path, part.format)
                 self._others.append(runs)
