@@ -91,6 +91,28 @@ class Walk:
         return f"{n}" + (HERE / "SALT").read_text().strip()
 
 
+@task
+class Tally:
+    class Ports:
+        N = Port[int](direction="in")
+        Out = Port[str](direction="out")
+    @action(consumes={"N": 1}, produces={"Out": 1})
+    def add(self, n, ctx):
+        if (HERE / f"STOP-{n}").exists():
+            raise RuntimeError(f"no way for {n}")
+        ctx.set("agent.tally.sum", ctx.get("agent.tally.sum", 0) + n)
+        return str(ctx.get("agent.tally.sum", 0))
+
+
+@workflow(outputs={"Out": str}, max_workers=1)
+def sums():
+    each = loop([1, 2, 3])
+    with each:
+        tally = Tally()
+        connect(each.item, tally.N)
+        connect(tally.Out, "Out")
+
+
 @workflow(outputs={"Out": str}, max_workers=1)
 def rounds():
     each = loop([1, 2, 3])
@@ -435,6 +457,17 @@ def test_at_each_firing_of_a_loop(flow: Path, step: int | None) -> None:
     walked = names[: given.step].count("walk")
     assert ended.output == {"Out": [str(n) if n <= walked else f"{n}!" for n in (1, 2, 3)]}
     assert ended.replayed == given.step
+
+
+@pytest.mark.parametrize("step", [None, 1])
+def test_the_shared_context_goes_on_as_it_was(flow: Path, step: int | None) -> None:
+    (flow / "STOP-3").touch()
+    path = made(flow, "first", workflow="sums")
+    (flow / "STOP-3").unlink()
+    given = job(flow, path, step, app="sums")
+    told = [warning.code for warning in check(given).warnings]
+    assert ("context_journal" in told) == (step is not None)
+    assert resumed(given)[0].output == {"Out": ["0", "1", "3"]}
 
 
 def test_a_checkpoint_with_more_than_the_journal_is_warned_of(flow: Path) -> None:
