@@ -8,7 +8,8 @@ import json
 import re
 from typing import Any
 
-from inspector.formats.jsontext import BREAKS_OFF, NOTES, SALVAGE_LIMIT, Damaged, Place
+from inspector.formats.files import UTF8_MARK
+from inspector.formats.jsontext import BREAKS_OFF, MARKED, NOTES, RETURNED, SALVAGE_LIMIT, Damaged, Place
 from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import MAX_DEPTH, Number, Value, clean_value, decimal, integer, preview, tag
@@ -39,7 +40,8 @@ class Reading:
         value = self.value()
         rest = _space(self.text, self.position)
         if rest != len(self.text):
-            raise Damaged(rest, "more text behind the value", value)
+            returned = b"\r" in self.text[self.position : rest]
+            raise Damaged(rest, RETURNED if returned else "more text behind the value", value)
         return value
 
     def value(self) -> Value:
@@ -152,6 +154,8 @@ class Reading:
         if reason is None:
             if at < len(self.text) and self.position > SALVAGE_LIMIT:
                 reason = f"only the first {SALVAGE_LIMIT >> 20} MiB of damaged text are looked at"
+            elif not at and self.text.startswith(UTF8_MARK):
+                reason = MARKED
             else:
                 reason = BREAKS_OFF if _torn(self.text, at) else "not JSON"
         return Damaged(at, reason, root[0] if root else None)

@@ -65,6 +65,11 @@ class LineFile:
         return self.file.size <= CHECKED
 
     @property
+    def crowded(self) -> bool:
+        """Whether damaged lines are only counted from here on."""
+        return len(self._damage) >= LISTED
+
+    @property
     def indexed(self) -> bool:
         """Whether everything that stands in the file was taken in."""
         return self._known >= self.file.size
@@ -135,6 +140,13 @@ class LineFile:
 
     def damaged(self, line: bytes, offset: int, error: Exception) -> None:
         """Note that a line cannot be used."""
+        length = self._scan.long.get(offset, 0)
+        if length > len(line):
+            self.damage(offset, f"a line of {length:,} bytes: more than {LONG:,} are not decoded")
+            return
+        if self.crowded:  # not worth knowing where
+            self.damage(offset, "")
+            return
         reason = error.reason if isinstance(error, Damaged) else clean(str(error))
         text = line.rstrip()  # what breaks off does so on its own line
         where = None
@@ -144,7 +156,7 @@ class LineFile:
 
     def damage(self, offset: int, message: str, where: str | None = None, severity: Severity = "error") -> None:
         """Note what is wrong with the line at `offset`, once."""
-        if len(self._damage) >= LISTED:
+        if self.crowded:
             self._unlisted += 1
             return
         problem = Problem(severity=severity, where=where or str(self._scan.place(offset)), message=message)

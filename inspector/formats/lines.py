@@ -23,12 +23,14 @@ PEEK = 4 << 10
 class Scan:
     """A walk over the finished lines of a file that may grow, from the line at `begin` on. `scanned` is where
     the next line begins, `passed` how many lines were walked over. What `head` holds is not read again. Of a
-    line longer than `cut` only some bytes of its beginning and its last two come out, and it comes alone."""
+    line longer than `cut` only some bytes of its beginning and its last two come out, and it comes alone; `long`
+    has the lengths of such lines by their offsets."""
 
     def __init__(self, file: File, head: bytes = b"", begin: int | None = None, cut: int | None = None) -> None:
         self.file = file
         self.scanned = file.start if begin is None else begin
         self.passed = 0
+        self.long: dict[int, int] = {}
         self._head = head
         self._cut = cut
         # One mark a batch: from the nearest one, a line's number is counted.
@@ -55,6 +57,7 @@ class Scan:
                 if self.file.read(end - 1, 1) != b"\n":
                     return
                 lines = [rest[:PEEK] + self.file.read(end - 2, 2)]
+                self.long[begin] = end - begin
             want = size
             self.scanned = end
             self.passed += len(lines)
@@ -68,6 +71,7 @@ class Scan:
         length = self.file.size - self.scanned
         if self._cut is None or length <= self._cut:
             return self.file.read(self.scanned, length)
+        self.long[self.scanned] = length
         return self.file.read(self.scanned, PEEK) + self.file.read(self.file.size - 2, 2)
 
     def number(self, offset: int) -> int:

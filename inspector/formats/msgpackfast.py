@@ -4,6 +4,7 @@ What the C decoder cannot do (damage, unhashable keys, great depth) is left to `
 """
 
 import base64
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,8 @@ from inspector.model.values import MAX_DEPTH, Number, Value, tag, to_json
 
 SMALL = 4 << 20
 CONTAINERS = 3_000_000
+KEY = 400
+"""Characters of a list or map that is a key."""
 _CONTAINER_MARKS = bytes(range(0x80, 0xA0))
 
 Extension = Callable[[Value], Value]
@@ -55,12 +58,20 @@ def unpack(data: bytes, extensions: Callable[[int], Extension | None]) -> Value:
 
 def texts(keys: Sequence[Value]) -> list[str]:
     """The keys of a map as texts: one that is none is shown as JSON, told apart by its kind where another
-    key is that text."""
-    taken = {key for key in keys if isinstance(key, str)}
+    key is that text. A long list or map as a key is cut: JSON within a key of JSON grows with each level
+    by its escapes, so that a few bytes would fill any memory."""
+    taken = Counter(key for key in keys if isinstance(key, str))
     found = []
     for key in keys:
-        text = key if isinstance(key, str) else to_json(key)
-        found.append(f"{text} ({type(key).__name__})" if text in taken and not isinstance(key, str) else text)
+        if isinstance(key, str):
+            found.append(key)
+            continue
+        large = isinstance(key, list | dict)
+        text = to_json(key)
+        text = text if len(text) <= KEY or not large else f"{text[: KEY - 1]}…"
+        before = taken[text]
+        taken[text] += large
+        found.append(f"{text} ({type(key).__name__}{f' {before + 1}' if large else ''})" if before else text)
     return found
 
 

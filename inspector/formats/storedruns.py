@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from inspector.errors import UsageError
+from inspector.formats.problems import Problems
 from inspector.formats.sqlitefile import Database
 from inspector.model.run import Problem, RunRow, SourceInfo
 from inspector.model.source import RunSource
@@ -39,16 +40,14 @@ class Runs:
     def _forget(self) -> None:
         self._generation = self._database.generation
         self._all: list[Sequence[Any]] | None = None
-        self._problems: list[Problem] = []
+        self._problems = Problems()
 
     def _asked(self, columns: Sequence[str], rest: str, *given: str | int) -> Iterator[Sequence[Any]]:
         return self._database.rows(f"SELECT {', '.join(('no', *columns))} FROM runs {rest}", given)
 
     def _damaged(self, number: object, error: Exception) -> None:
         place = f"{self._database.label}: runs {number}"
-        problem = Problem(severity="error", where=place, message=clean(f"a damaged row: {error}"))
-        if problem not in self._problems:
-            self._problems.append(problem)
+        self._problems.append(Problem(severity="error", where=place, message=clean(f"a damaged row: {error}")))
 
     def _lines(self, rows: Iterable[Sequence[Any]], now: int) -> Iterator[RunRow]:
         for number, *values in rows:

@@ -124,6 +124,9 @@ class TraceLines(LineRun):
             kind = match[1].decode()
             if kind in RECORDS:
                 return kind
+        if self.crowded and b'"record"' not in line:
+            self.damage(offset, "")
+            return None
         try:
             return self._kind_of(self.value(line, offset), offset)
         except BROKEN as error:

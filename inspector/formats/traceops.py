@@ -17,6 +17,8 @@ from inspector.model.run import Pending, PendingKind, PendingStatus, State
 from inspector.model.values import Value, preview
 
 LEADS = (b'{"record":"o', b'{"record":"m')
+CUT = 32 << 20
+"""Bytes of a line beyond which it is not held whole to see what it is."""
 ASKED = 160
 """Characters of a question that are shown beside a call."""
 
@@ -70,7 +72,7 @@ def operations(
 
 
 def _lines(file: File, begin: int) -> Iterator[tuple[bytes, int]]:
-    scan = Scan(file, begin=begin)
+    scan = Scan(file, begin=begin, cut=CUT)
     for lines, offset in scan.batches():
         for line in lines:
             if line.startswith(LEADS):

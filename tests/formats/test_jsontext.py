@@ -200,6 +200,14 @@ def test_damage_has_its_place(text: str, offset: int, torn: bool) -> None:
     assert (damage.offset, damage.torn) == (offset, torn)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [('{"a": 1}\r{"a": 2}\r', "carriage return"), ('\ufeff{"a": 1}', "byte order mark"), ('{"a": 1} 2', "more text")],
+)
+def test_damage_that_an_editor_does_is_named(text: str, said: str) -> None:
+    assert said in broken(text).reason
+
+
 def test_large_strings_and_texts_take_linear_time() -> None:
     begin = time.process_time()
     big = json.dumps({"a": 'x\\"' * 400_000, "b": [1] * 50_000}).encode()

@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from inspector.formats import open_path
+from inspector.formats.problems import Problems
 from inspector.formats.readers.langgraph import messages
 from inspector.formats.readers.langgraph.pending import failure
 from inspector.formats.readers.langgraph.serde import Reading
-from inspector.model.run import Call, Message, Problem, State
+from inspector.model.run import Call, Message, State
 from inspector.model.source import RunSource
 from inspector.model.values import Value, tag, to_json
 from tests.formats.langgraph_stores import ABSENT, Base, Thread, ai, ext, human, interrupt, packed, result, send
@@ -42,7 +43,7 @@ def last(run: RunSource) -> State:
 
 
 def load(kind: Any, data: object) -> tuple[Value, list[str]]:
-    problems: list[Problem] = []
+    problems = Problems()
     value = Reading("here", problems).load(kind, data)
     assert all(problem.where.startswith("here") for problem in problems)
     return value, [problem.message for problem in problems]
@@ -111,6 +112,12 @@ def test_what_names_code_is_data_and_said(part: Any, name: str) -> None:
     assert value["deep"][0]["$type"] == "object"
     assert len(problems) == 1
     assert f"names the function {name}" in problems[0]
+
+
+def test_what_names_code_again_and_again_is_said_some_times() -> None:
+    _, problems = msgpack([ext(0, "os", "system", str(number)) for number in range(2000)])
+    assert len(problems) == Problems.LIMIT + 1
+    assert "not listed" in problems[-1]
 
 
 def test_hostile_state_is_shown(base: Base) -> None:

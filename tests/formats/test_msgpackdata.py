@@ -62,6 +62,17 @@ def expected(value: Any) -> Value:
     return value
 
 
+def test_maps_as_keys_of_maps_stay_small() -> None:
+    value = unpack(b"\x81" * 18 + b"\x01" * 19)
+    assert len(to_json(value)) < 10_000
+
+
+def test_keys_that_look_the_same_stay_apart() -> None:
+    assert list(unpack(b"\x83\x90\x01\x90\x02\xa2[]\x03")) == ["[] (list 2)", "[] (list 3)", "[]"]
+    long = b"\xdc\x03\xe8" + b"\x01" * 999
+    assert len(unpack(b"\x82" + long + b"\x01\x01" + long + b"\x02\x02")) == 2
+
+
 @settings(max_examples=60 * TIMES, deadline=None)
 @given(TREES)
 def test_what_was_packed_comes_out(tree: Any) -> None:

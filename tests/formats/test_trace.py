@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from inspector.errors import UnreadableError
 from inspector.formats import linefile, open_path, tracelines, traceops
+from inspector.formats.files import File
+from inspector.formats.lines import Scan
 from inspector.formats.tracelines import plain
 from inspector.formats.tracerun import FURTHEST, TAIL, TraceRun
 from inspector.model.changes import Change, change
@@ -396,6 +398,31 @@ def test_many_damaged_lines_are_counted(path: Path) -> None:
     assert len(run) == 3
     assert len(run.problems()) == linefile.LISTED + 1
     assert "2000 more" in run.problems()[-1].message
+
+
+def test_where_lines_that_are_only_counted_stand_is_not_looked_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    number = Scan.number
+    monkeypatch.setattr(Scan, "number", lambda scan, offset: looked.append(offset) or number(scan, offset))
+    monkeypatch.setattr(linefile, "LISTED", 5)
+    run = opened(path, text(records(3)) + b"{]\n" * 50 + b"{}\n" * 50)
+    assert "95 more" in run.problems()[-1].message
+    assert len(looked) < 20
+
+
+@pytest.mark.parametrize("end", [b"", b'"}\n'])
+def test_a_very_long_line_is_not_held(path: Path, end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linefile, "LONG", 200_000)
+    monkeypatch.setattr(traceops, "CUT", 200_000)
+    read: list[int] = []
+    one = File.read
+    monkeypatch.setattr(File, "read", lambda file, at, length: read.append(length) or one(file, at, length))
+    run = opened(path, text(records(3)) + b'{"x":"' + b"abc " * 500_000 + end)
+    assert run.state(3) is not None
+    assert max(read) <= 1 << 20
+    (problem,) = run.problems()
+    assert "a line of 2,000,0" in problem.message
+    assert "not decoded" in problem.message
 
 
 def test_damaged_copies(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from inspector.formats.problems import Problems
 from inspector.formats.readers.langgraph.frames import (
     INPUT,
     INTERRUPT,
@@ -35,7 +36,6 @@ from inspector.formats.readers.langgraph.tasks import (
     path_node,
     triggers,
 )
-from inspector.model.run import Problem
 from inspector.model.values import Value
 
 KEPT = 2048
@@ -46,7 +46,7 @@ Part = TypeVar("Part")
 class History:
     """A thread's checkpoints, numbered from 1. What is wrong with what is read is added to `problems`."""
 
-    def __init__(self, store: Store, thread: Thread, problems: list[Problem]) -> None:
+    def __init__(self, store: Store, thread: Thread, problems: Problems) -> None:
         self.store, self.thread, self.problems = store, thread, problems
         self._rows = store.rows_of(thread) or array("q", [thread.row])
         self._kept: dict[tuple[str, int], Any] = {}
@@ -132,7 +132,7 @@ class History:
 
     def _frame(self, seq: int) -> Frame | None:
         # What is wrong with a checkpoint is said when its state is looked at.
-        reading = Reading(self.row(seq).id, [])
+        reading = Reading(self.row(seq).id, Problems())
         found = outline(*self.store.checkpoint(self._rows[seq - 1]), reading.load)
         made = frame(found)
         orders = [write for write in self.writes(seq) if write.task == NULL_TASK and internal(write.channel)]

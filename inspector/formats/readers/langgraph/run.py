@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from inspector.formats.problems import Problems
 from inspector.formats.readers.langgraph import FORMAT, messages
 from inspector.formats.readers.langgraph.graph import graph
 from inspector.formats.readers.langgraph.history import History
@@ -43,7 +44,7 @@ class ThreadRun:
 
     def _begin(self) -> None:
         self._generation = self._database.generation
-        self._problems: list[Problem] = []
+        self._problems = Problems()
         self._history = History(self._store, self._thread, self._problems)
         self._last = len(self._history)
         self._look = lru_cache(STATES)(self._seen)
@@ -204,9 +205,7 @@ class ThreadRun:
         place = self._store.place(self._history.row(seq).id)
 
         def note(message: str) -> None:
-            problem = Problem(severity="warning", where=place, message=message)
-            if problem not in self._problems:
-                self._problems.append(problem)
+            self._problems.append(Problem(severity="warning", where=place, message=message))
 
         return look(self._history, seq, note)
 

@@ -13,6 +13,7 @@ from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.msgpackdata import unpack
 from inspector.formats.msgpackfast import Extension
 from inspector.formats.pickledata import read_pickle
+from inspector.formats.problems import Problems
 from inspector.model.run import Problem, Severity
 from inspector.model.values import Value, preview, tag
 
@@ -26,7 +27,7 @@ _MODELS = ("model_validate_json", "model_validate", "model_construct", "construc
 class Reading:
     """Reads the values that stand at one place, and keeps what is wrong with them."""
 
-    def __init__(self, where: str, problems: list[Problem]) -> None:
+    def __init__(self, where: str, problems: Problems) -> None:
         self._where, self._problems = where, problems
 
     def load(self, kind: Value, data: object) -> Value:
@@ -123,8 +124,7 @@ class Reading:
         self._add(Problem(severity=severity, where=self._where, message=message))
 
     def _add(self, problem: Problem) -> None:
-        if problem not in self._problems:
-            self._problems.append(problem)
+        self._problems.append(problem)
 
 
 def _names(parts: Value) -> tuple[str, str, Value]:

@@ -1,5 +1,6 @@
 """The checkpoints of a thread as steps of a timeline."""
 
+from inspector.formats.problems import Problems
 from inspector.formats.readers.langgraph import messages
 from inspector.formats.readers.langgraph.frames import START, TASKS, Send, internal
 from inspector.formats.readers.langgraph.frames import send as send_of
@@ -102,7 +103,7 @@ def _said(history: History, parent: int | None) -> str:
             parts.append(f"{write.channel}: {write.size} bytes")
         else:
             # What is wrong with a value is said when the state behind it is looked at.
-            value = Reading("", []).load(write.kind, write.data)
+            value = Reading("", Problems()).load(write.kind, write.data)
             if value != write.channel:
                 parts.append(f"{write.channel}: {shown(value)}")
         if len(parts) == PARTS:

@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 
 from inspector.formats.document import mapped
-from inspector.formats.files import File
-from inspector.formats.jsontext import Damaged, Place
+from inspector.formats.files import UTF8_MARK, File
+from inspector.formats.jsontext import MARKED, Damaged, Place
 from inspector.formats.linefile import BROKEN, EDGE, LineFile
 from inspector.formats.readers.opentelemetry import span as spans
 from inspector.formats.readers.opentelemetry.ids import SpanIds, console_ids, ids_of, ids_of_one, number_of
@@ -88,7 +88,7 @@ class SpanFile(LineFile):
                     self._close(end)
             elif line.strip():
                 self.units.append(offset)
-                self.damaged(line, offset, Damaged(0, "no JSON object"))
+                self.damaged(line, offset, Damaged(0, MARKED if line.startswith(UTF8_MARK) else "no JSON object"))
             offset = end
 
     def take_rest(self, rest: bytes) -> None:

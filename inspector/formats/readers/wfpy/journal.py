@@ -8,15 +8,16 @@ are; in full only when somebody looks.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import msgspec
 
 from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.lines import Lines
+from inspector.formats.problems import Problems
 from inspector.model.run import Problem
 from inspector.model.values import Value
 
@@ -90,33 +91,6 @@ def _as_raw(group: Any, exact: Any) -> Any:
         return group
     texts = [UNREAD] * len(group[1]) if exact is None else [json.dumps(token).encode() for token in exact[1]]
     return [group[0], list(map(msgspec.Raw, texts))]
-
-
-class Problems(list[Problem]):
-    """Problems, each once, and no more than anybody reads."""
-
-    LIMIT = 500
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: set[tuple[str, str]] = set()
-
-    def append(self, problem: Problem) -> None:
-        key = (problem.where, problem.message)
-        if key in self._seen or len(self) > self.LIMIT:
-            return
-        self._seen.add(key)
-        if len(self) == self.LIMIT:
-            problem = Problem(severity="warning", where=problem.where, message="from here on problems are not listed")
-        super().append(problem)
-
-    def extend(self, problems: Iterable[Problem]) -> None:
-        for problem in problems:
-            self.append(problem)
-
-    def __iadd__(self, problems: Iterable[Problem]) -> Self:  # type: ignore[override, misc]
-        self.extend(problems)
-        return self
 
 
 class Journal:

@@ -10,9 +10,10 @@ from hashlib import sha256
 
 import msgspec
 
+from inspector.formats.problems import Problems
 from inspector.formats.readers.wfpy.copies import copies, names_file
 from inspector.formats.readers.wfpy.flow import Flow
-from inspector.formats.readers.wfpy.journal import UNREAD, Entry, Journal, Problems
+from inspector.formats.readers.wfpy.journal import UNREAD, Entry, Journal
 from inspector.formats.readers.wfpy.network import Actor, Network
 from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.tokens import Store, matches

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.formats.jsonlines import visible
+from inspector.formats.problems import Problems
 from inspector.formats.readers.wfpy import layout, search, steps
 from inspector.formats.readers.wfpy.artifacts import Artifacts
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
 from inspector.formats.readers.wfpy.checks import Comparison
 from inspector.formats.readers.wfpy.definition import definition
-from inspector.formats.readers.wfpy.journal import Journal, Problems
+from inspector.formats.readers.wfpy.journal import Journal
 from inspector.formats.readers.wfpy.names import JOURNAL
 from inspector.formats.readers.wfpy.network import Network, TooLarge
 from inspector.formats.readers.wfpy.outcome import Outcome, active, outcome, resume, run_id, run_name
