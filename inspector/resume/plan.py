@@ -174,6 +174,8 @@ class Ended(Record, frozen=True, kw_only=True):
     replayed: int = 0
     ran: int = 0
     outcome: Literal["started", "terminal_replay"] | None = "started"
+    final: bool = False
+    """Whether a run that failed is over as it is: nothing of it can go on from there."""
 
 
 def split(option: str, text: str, known: Iterable[str]) -> tuple[str, str | None]:

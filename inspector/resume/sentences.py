@@ -5,8 +5,7 @@ SENTENCES = {
     "old one. Go back to the code that the run was made with, or start a new run.",
     "tool_missing": "A call that is still to be made needs a tool that the code no longer has. Put the tool back, "
     "deny or answer the call, or accept that the model is told that it is gone.",
-    "arguments_invalid": "The arguments that the model gave do not fit the tool as it is today. Edit them, or deny "
-    "the call.",
+    "arguments_invalid": "The arguments of a call do not fit its tool as it is today. Edit them, or deny the call.",
     "hook_missing": "A hook or an approval that watched over this run is no longer there, so what it would have kept "
     "from happening could happen. Put it back, or accept that it is gone.",
     "definition_unknown": "The file does not say what the code was, so nobody can tell whether today's fits.",

@@ -169,9 +169,12 @@ def examine(
     names = today if offer is None else {tool.name for tool in offer}
     offered = {name: tool for name, tool in today.items() if name in names}
     slots = _open(data)
-    for place, slot in enumerate(slots):
-        word = _word(slots, place, decided)
+    words = [_word(slots, place, decided) for place in range(len(slots))]
+    for slot, word in zip(slots, words, strict=True):
         _call(slot, word, recorded, offered.get(slot.call.name), found)
+    if any(word.reconciled == "abort" for word in words):
+        # The whole run ends with that: what else could run does not, and nothing more is owed.
+        found.runs, found.again, found.owed = [], [], []
     if recorded is not None:
         _hooks(recorded, hooks, found)
         _tools(recorded, today, {slot.call.name for slot in slots}, found)
@@ -182,14 +185,16 @@ def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
     phase = data.phase
     if isinstance(phase, Failed):
         if not raised(data, decided.max_turns, decided.token_budget):
-            advice = ": raise it to go on" if phase.kind in ("max_turns", "budget") else ""
+            option = {"max_turns": "--max-turns", "budget": "--token-budget"}.get(phase.kind)
+            advice = f": raise it to go on (resume {option})" if option is not None else ""
             found.findings.append(Finding("terminal", "run", f"failed: {phase.kind}: {phase.message}{advice}"))
     elif isinstance(phase, Awaiting):
         detail = f"turn {data.turn} was sent and no answer is recorded: it would be sent, and billed, again"
         again = "runs_again" in decided.accept or "model_in_flight" in decided.accept or bool(decided.reconcile)
         if not again and not found.consults and found.ambiguity.model == "require_reconciliation":
             found.findings.append(Finding("model_in_flight", "model", detail))
-        found.again.append(Work("model", "model", None, detail))
+        if next((how for how, _ in decided.reconcile.values()), "retry") == "retry":
+            found.again.append(Work("model", "model", None, detail))
     elif isinstance(phase, Resolving):
         call = phase.turn.parts[phase.index]
         assert isinstance(call, Call)
@@ -275,7 +280,8 @@ def _call(slot: Slot, word: Word, recorded: Definition | None, tool: AnyTool | N
         return
     problem = None if word.settled else tool.check(slot.effective if word.edited is UNSET else word.edited)
     if problem is not None:
-        detail = f"the arguments of the call {call_id} do not validate any more: {problem}"
+        told = "do not validate any more" if word.edited is UNSET else "were edited, and do not validate"
+        detail = f"the arguments of the call {call_id} {told}: {problem}"
         found.findings.append(Finding("arguments_invalid", name, detail))
     before = _recorded(recorded, name)
     gated = slot.why == "approval" or (before is not None and before.needs_approval)

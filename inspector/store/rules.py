@@ -54,6 +54,7 @@ def held(run: StoredRun, token: str | None) -> None:
     """Raises StoreError `claim_lost` unless the claim of a run has this token (None: it has no claim)."""
     if (run.claim.token if run.claim is not None else None) != token:
         who = "is held by nobody" if run.claim is None else f"is held by {run.claim.who()}"
+        who = who if token is None else f"was taken over, and {who} now"
         raise StoreError(run.key, "claim_lost", f"the run is {run.status}: somebody ended it" if run.final else who)
 
 

@@ -13,9 +13,9 @@ WIDTH = 76
 """Characters of a row of what is explained."""
 
 
-def paragraphs(texts: Sequence[str]) -> list[Line]:
+def paragraphs(texts: Sequence[str], style: str = "") -> list[Line]:
     """Texts in rows of words."""
-    return [plain(f" {row}") for text in texts for row in wrap(masked(one_line(text)), WIDTH) or [""]]
+    return [plain(f" {row}", style) for text in texts for row in wrap(masked(one_line(text)), WIDTH) or [""]]
 
 
 class Choice(Page):
@@ -70,7 +70,7 @@ class TextPage(Page):
     def on_prompt_entered(self, event: Prompt.Entered) -> None:
         wrong = self._check(event.text)
         if wrong is not None:
-            self.rows.show([*self._told, plain(""), plain(f" {wrong}", "failed")])
+            self.rows.show([*self._told, plain(""), *paragraphs([wrong], "failed")])
             return
         self.dismiss(None)
         # A screen that this one opens would wait for an answer in its name, and it is gone by then.

@@ -6,6 +6,7 @@ terminal itself is painted through a descriptor of its own (`own_terminal`), and
 
 import contextlib
 import os
+import re
 import sys
 import threading
 from collections import deque
@@ -17,6 +18,8 @@ KEPT = 5000
 """Lines that are kept."""
 LONGEST = 10_000
 """Characters of a line that are kept."""
+_LOOKS = re.compile(rb"\x1b\[[0-9;:]*[mK]")
+"""Colours, and the erasing of what is written over: they say nothing where neither is done."""
 
 
 class Output:
@@ -34,11 +37,15 @@ class Output:
         *whole, rest = (self._rest + data).split(b"\n")
         for line in whole:
             self._line(line)
-        self._rest = rest
-        if len(rest) > LONGEST:
-            self._line(rest)
+        self._rest = _last(rest) + (b"\r" if rest.endswith(b"\r") else b"")
+        if len(self._rest) > LONGEST:
+            self._line(self._rest)
             self._rest = b""
         self.changed()
+
+    def shown(self) -> list[str]:
+        """The lines, also the one that has no end yet."""
+        return [*self.lines, *([_text(self._rest)] if self._rest else [])]
 
     def end(self) -> None:
         """A line without its end is a line too."""
@@ -48,8 +55,17 @@ class Output:
             self.changed()
 
     def _line(self, line: bytes) -> None:
-        self.lines.append(clean(line[:LONGEST].decode("utf-8", "replace").rstrip("\r")))
+        self.lines.append(_text(line))
         self.count += 1
+
+
+def _last(line: bytes) -> bytes:
+    """What of a line is to be seen where its beginning is written over, as the bars of progress do."""
+    return line.rstrip(b"\r").rpartition(b"\r")[2]
+
+
+def _text(line: bytes) -> str:
+    return clean(_LOOKS.sub(b"", _last(line)[:LONGEST]).decode("utf-8", "replace"))
 
 
 class _Shared:

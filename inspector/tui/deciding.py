@@ -119,12 +119,17 @@ class Deciding:
         )
 
     def edit(self, call: str, arguments: Value) -> None:
-        """Have a call run with these arguments."""
-        self._set(arguments={**self.decisions.arguments, call: arguments})
+        """Have a call run with these arguments; with those that it has already, it is not edited."""
+        others = _without(self.decisions.arguments, call)
+        own = next((item.arguments for item in self._pending(call)), None)
+        same = to_json(arguments) == to_json(own)
+        self._set(arguments=others if same else {**others, call: arguments})
 
     def change(self, place: str, before: Value, after: Value) -> None:
-        """Have the run go on with another value in a place of its state."""
-        self.originals.setdefault(place, before)
+        """Have the run go on with another value in a place of its state; with the one that it has, it is not edited."""
+        if to_json(self.originals.setdefault(place, before)) == to_json(after):
+            self.unchange(place)
+            return
         self._set(edits={**self.decisions.edits, place: after})
 
     def unchange(self, place: str) -> None:

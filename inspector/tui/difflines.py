@@ -94,8 +94,8 @@ def short(target: str) -> str:
     return target if len(target) <= TARGET else "…" + target[1 - TARGET :]
 
 
-def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | None) -> Line:
-    """The verdict on today's code in the line below the header."""
+def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | None, kind: str | None = None) -> Line:
+    """The verdict on today's code, for a run of a `kind`, in the line below the header."""
     spans = [Span(" against ", "dim"), Span(short(target), "accent"), Span("  ")]
     if error is not None and compared is None:
         return Line((*spans, Span(error.removeprefix(f"{target}: "), "failed")))
@@ -104,10 +104,14 @@ def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | 
         spans.append(Span(f"refused: {words}", "failed"))
     elif plan is not None:
         over = not (plan.runs or plan.runs_again or plan.needs)
-        spans.append(Span("nothing is left to run" if over else "can be resumed", "done"))
+        codes = ", ".join(dict.fromkeys(item.code for item in plan.unaccepted(())))
+        word = f"to accept: {codes}" if codes else "nothing is left to run" if over else "can be resumed"
+        spans.append(Span(word, "waiting" if codes else "done"))
     if compared is None:
         return Line((*spans, Span("  …", "dim")))
     for section, name in (("Tools", "tools"), ("Graph", "graph"), ("Hooks", "hooks")):
+        if name == "graph" and kind == "agent":
+            continue  # it has none
         spans.append(Span(f"  {name}: {_word(section, name, compared)}", "dim"))
     return Line(tuple(spans))
 

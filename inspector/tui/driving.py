@@ -73,7 +73,8 @@ Told = Planned | Happened | Said | Printed | Finished
 
 class Resumption:
     """A resume of a run with the code `target`: after the step of `part`, or before the last step of the node `rerun`;
-    with neither, after its last step. `fatal` says why the code cannot be imported here; it may take its time."""
+    with neither, after its last step. `fatal` says why the code cannot be imported here; it may take its time.
+    `output`: what was printed before by the run that goes on."""
 
     def __init__(
         self,
@@ -84,11 +85,12 @@ class Resumption:
         target: str,
         breaks: Sequence[str] = (),
         fatal: Callable[[], str | None] = lambda: None,
+        output: Output | None = None,
     ) -> None:
         self._post, self._fatal = post, fatal
         self.part, self.path, self.target = part, part.path, target
         self._options: dict[str, Any] = {"run": part.run, "step": part.step, "rerun": rerun, "format": part.format}
-        self.output = Output()
+        self.output = output or Output()
         self.output.changed = lambda: post(Printed())
         self.steering = Steering(lambda event: post(Happened(event)), [read_break(text) for text in breaks])
         self.driven = False

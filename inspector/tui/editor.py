@@ -41,6 +41,8 @@ def _run(path: str) -> str | None:
         done = subprocess.run(
             [*command(), path], stdin=sys.__stdin__, stdout=sys.__stderr__, stderr=sys.__stderr__, check=False
         )
-    except (OSError, ValueError, IndexError) as error:
+    except OSError as error:
+        return f"the editor did not start: {error.filename or command()[0]}: {error.strerror}"
+    except (ValueError, IndexError) as error:
         return f"the editor did not start: {error}"
     return f"the editor ended with {done.returncode}: nothing is taken from it" if done.returncode else None

@@ -110,7 +110,7 @@ class Live:
     def _over(self, ended: Ended) -> Line:
         word = ended.status + (f": {ended.reason}" if ended.reason else "")
         counts = f"took over {ended.replayed}, ran {ended.ran}"
-        if ended.status == "failed":
+        if ended.status == "failed" and not ended.final:
             counts += "  r goes on from there"
         spans = [Span(f" {word}  ", OVER.get(ended.status, "failed")), Span(counts, "dim")]
         if self.leftovers:

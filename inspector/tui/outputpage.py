@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from inspector.tui.line import Line, Opens, plain
 from inspector.tui.page import Page
+from inspector.tui.panes.cells import counted
 from inspector.tui.viewer import Viewer
 
 if TYPE_CHECKING:
@@ -31,5 +32,8 @@ class OutputPage(Page):
 
 
 def _lines(output: "Output") -> Sequence[Line]:
-    found = [plain(f" {text}", "", Opens("output", text)) for text in list(output.lines)]
+    found = [plain(f" {text}", "", Opens("output", text)) for text in output.shown()]
+    gone = output.count - len(output.lines)
+    if gone > 0:
+        found.insert(0, plain(f" {counted(gone, 'line')} before these are not kept", "dim"))
     return found or [plain(" nothing was printed", "dim")]

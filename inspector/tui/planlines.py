@@ -248,6 +248,8 @@ def purpose(deciding: Deciding) -> str:
         return ""
     if not (plan.runs or plan.runs_again or plan.needs or deciding.needs()) and not plan.refusals:
         return "the run is finished: its result is given again, and nothing runs"
+    if "abort" in {made.how for made in deciding.decisions.reconcile.values()} and not plan.refusals:
+        return "gives up the whole run: it ends as failed for good, and nothing runs"
     first = list(dict.fromkeys(item.name for item in (*plan.runs_again, *plan.runs) if not item.ways))
     more = f" and {len(first) - FIRST} more" if len(first) > FIRST else ""
     names = ", ".join(first[:FIRST]) + more
@@ -255,5 +257,5 @@ def purpose(deciding: Deciding) -> str:
     left = [need.name for need in deciding.needs() if need.question == "resolve" and not deciding.decisions.met(need)]
     runs = f"lets hooks decide about {', '.join(left)}" if left else runs
     edits = f", with {counted(len(plan.edits), 'edit')}" if plan.edits else ""
-    replays = f"; takes over {counted(plan.step, 'step')}" if plan.replays else ""
+    replays = f"; takes over {counted(len(plan.replays), 'step')}" if plan.replays else ""
     return f"{runs}, and goes on{edits}{replays}"

@@ -76,8 +76,7 @@ class ResumePage(Page):
             self._to_first_owed()
 
     def _to_first_owed(self) -> None:
-        at = self._first_owed()
-        if at is not None:
+        if (at := self._first_owed()) is not None:
             self.rows.move(at)
 
     def _first_owed(self) -> int | None:
@@ -203,9 +202,9 @@ class ResumePage(Page):
             if how is not None:
                 self.decide(how, need)
 
-        told = [f"{need.name}  {need.call_id}", *([need.detail] if need.detail else [])]
         answers = (*LOOK, *planlines.options(need, self.deciding), *COMMON)
-        self.app.push_screen(Choice(f"What about {need.name} {need.call_id}?", told, answers), choose)
+        detail = [need.detail] if need.detail else []
+        self.app.push_screen(Choice(f"What about {need.name} {need.call_id}?", detail, answers), choose)
 
     def _edit_menu(self, place: str) -> None:
         def choose(line: Line | None) -> None:
@@ -349,13 +348,14 @@ class ResumePage(Page):
 
     def action_run(self) -> None:
         """Do what the plan says."""
-        hindrance = self.deciding.hindrance()
+        hindrance, plan = self.deciding.hindrance(), self.deciding.plan
         if self.starting or self._waits(current=True):
             return
         if hindrance is not None:
+            if plan is not None and not plan.refusals:
+                self._to_first_owed()
             self.footer.tell(hindrance, "failed")
             return
-        plan = self.deciding.plan
         assert plan is not None
         self.starting = True
         self.footer.tell("starting …", "running")

@@ -245,7 +245,8 @@ class VerdictBar(Bar):
 
         verdict = run.verdict
         plan, error = (verdict.plan, verdict.error) if verdict is not None else (None, None)
-        return (difflines.bar(run.code.target, plan, run.compared, error),)
+        kind = run.session.facts.run.kind if run.session.facts is not None else None
+        return (difflines.bar(run.code.target, plan, run.compared, error, kind),)
 
     def update(self) -> None:
         super().update()

@@ -155,6 +155,7 @@ class RunResume(RunActions):
         # Of a node that is run again, it is the last step in the run that one stands in.
         of_node = None if rerun is None else self.part(self.session.cursor)
         part = (self.part(step) if of_node is None else of_node._replace(step=None)) or self.desk.parts()[-1]
+        before = self.shows or self.live
         resumption = Resumption(
             lambda told: self.post_message(self.Drove(resumption, told)),
             part,
@@ -162,6 +163,7 @@ class RunResume(RunActions):
             target=self.code.target or "",
             breaks=self.means.breaks,
             fatal=self.code.fatal,
+            output=before.resumption.output if before is not None else None,
         )
         at = self.session.last if step is None else step
         deciding = self.decided_at(at)
@@ -230,6 +232,8 @@ class RunResume(RunActions):
         if self.desk is not None:
             self.desk.over(live)
             self.update_live()
+        if self.code is not None and self.code.target is not None:
+            self.code.judge(None)  # it stands otherwise now: it was gone on with
 
     def _show(self, live: Live, trace: str | None) -> None:
         """Show a run as it is driven: a new one in its own trace, one of a store where it is already open."""

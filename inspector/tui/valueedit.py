@@ -55,7 +55,8 @@ def edit_here(
     label: str = "value:",
     json: bool = False,
 ) -> None:
-    """Ask for a value in the place of another. What is in the place of a text is one, unless it may be any `json`."""
+    """Ask for a value in the place of another. What is in the place of a text is one, unless it may be any `json`.
+    What comes back as it was is no edit: `done` does not hear of it."""
     _ask(app, title, told, value, done, label, json, to_json(value))
 
 
@@ -81,9 +82,14 @@ def _ask(
         return None
 
     def take(text: str) -> None:
-        done(read(text))
+        _changed(value, read(text), done)
 
     app.push_screen(TextPage(title, told, label, take, text=text, check=wrong))
+
+
+def _changed(before: Value, after: Value, done: Callable[[Value], object]) -> None:
+    if to_json(after) != to_json(before):
+        done(after)
 
 
 def edit_outside(app: App[Any], value: Value, done: Callable[[Value], object], *, json: bool = False) -> str | None:
@@ -97,7 +103,7 @@ def edit_outside(app: App[Any], value: Value, done: Callable[[Value], object], *
         return trouble
     if is_text:
         # Editors end what they write with a line's end.
-        done(text if before.endswith("\n") else text.removesuffix("\n"))
+        _changed(value, text if before.endswith("\n") else text.removesuffix("\n"), done)
         return None
     try:
         new = read_json(text)
@@ -106,5 +112,5 @@ def edit_outside(app: App[Any], value: Value, done: Callable[[Value], object], *
         told = ("What the editor left cannot be taken as it is. It is below, on one line.", str(error))
         _ask(app, "Edit it here", told, value, done, "value:", json, " ".join(text.split("\n")).strip())
         return None
-    done(new)
+    _changed(value, new, done)
     return None

@@ -109,6 +109,7 @@ def test_run_check_resume(shell: Shell) -> None:
         "run": lines[0]["run"],
         "status": "suspended",
         "reason": "approval",
+        "final": False,
         "output": None,
         "trace": "a.jsonl",
         "resumed_from": None,

@@ -29,6 +29,7 @@ from inspector.runner.data import Executing
 from inspector.runner.effects import Again, Start
 from inspector.runner.messages import Result
 from inspector.runner.restore import load
+from inspector.runner.resuming import examined, restored
 
 DATA = Path(__file__).parent / "data"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -528,6 +529,24 @@ async def test_a_model_call_in_flight_is_refused_unless_it_may_be_sent_again() -
         result = await ask.run()
         assert result.status == "completed"
         assert result.run.data.turn == AgentRun.from_rig(text).data.turn
+
+
+async def test_the_plan_runs_nothing_that_has_its_end_and_nothing_of_a_run_that_is_given_up() -> None:
+    async def found(agent: Agent, run: AgentRun, *words: tuple[str, str]) -> tuple[int, int, int]:
+        asked = agent.resume(run)
+        for call, how in words:
+            asked.reconcile(call, how, "x")
+        made = await examined(asked, restored(run), None)
+        return len(made.runs), len(made.again), len(made.owed)
+
+    model = AgentRun.from_rig((DATA / "rig_awaiting.json").read_text())
+    agent = Agent("a", ScriptedModel("answer"))
+    counts = {how: (await found(agent, model, ("model", how)))[1] for how in ("retry", "result", "failure", "abort")}
+    assert counts == {"retry": 1, "result": 0, "failure": 0, "abort": 0}
+    shop = Shop()
+    run = begun(shop, REFUND, REFUND, REFUND)
+    assert await found(shop.agent(), run, ("call_1.1", "retry")) == (0, 1, 2)
+    assert await found(shop.agent(), run, ("call_1.1", "retry"), ("call_1.2", "abort")) == (0, 0, 0)
 
 
 # Runs of rig

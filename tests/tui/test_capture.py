@@ -55,3 +55,16 @@ def test_what_is_kept_is_bounded_and_cannot_act_on_a_terminal() -> None:
     again = Output()
     again.add("\x1b[2Jé\n".encode() + b"\xff\n")
     assert list(again.lines) == ["\\u001b[2Jé", "\ufffd"]
+
+
+def test_a_line_that_is_written_over_is_seen_as_it_stands_and_without_colours() -> None:
+    output = Output()
+    output.add(b"\x1b[32mok\x1b[0m\r\nload  0%")
+    output.add(b"\r\x1b[Kload 50%\r")
+    assert output.shown() == ["ok", "load 50%"]
+    output.add(b"load 100%\nnext")
+    assert output.shown() == ["ok", "load 100%", "next"]
+    assert list(output.lines) == ["ok", "load 100%"]
+    for number in range(2 * LONGEST):
+        output.add(b"\r%d" % number)
+    assert output.shown() == ["ok", "load 100%", str(2 * LONGEST - 1)]

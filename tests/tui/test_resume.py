@@ -307,7 +307,7 @@ async def test_a_live_owner_is_named_and_the_second_inspector_follows(
         thread.join(120)
         await until(pilot, lambda: any("nothing is left to run" in row for row in texts(app)))
         await press(pilot, "q")
-        await until(pilot, lambda: any("can be resumed" in row for row in texts(app)))
+        await until(pilot, lambda: any("to accept: already_resumed" in row for row in texts(app)))
 
 
 async def test_a_run_that_is_followed_is_followed_where_it_goes_on(

@@ -22,7 +22,7 @@ from inspector.resume.steering import Steering
 from inspector.runner import restore, resuming
 from inspector.runner.agent import Agent
 from inspector.runner.claims import Claims
-from inspector.runner.data import WAITS
+from inspector.runner.data import WAITS, Failed
 from inspector.runner.drive import Control
 from inspector.runner.driving import Deciding, Resuming
 from inspector.runner.durable import told
@@ -238,6 +238,7 @@ def _ended(result: RunResult, emit: Emit) -> Ended:
         trace=result.trace,
         resumed_from=result.resumed_from,
         ran=result.steps,
+        final=isinstance(result.run.data.phase, Failed),
     )
 
 

@@ -114,7 +114,9 @@ def _entry(at: int, entry: Pending, *, width: int, id_width: int, name_width: in
 
 def _details(entry: Pending, width: int) -> list[tuple[str, str]]:
     """What is said of an entry below its own line: (of what, text), a note in as many rows as it takes."""
-    found = [("status", MEANINGS[entry.status])] if entry.status in EXPLAINED else []
+    doubted = entry.status == "ambiguous" and "may have happened" in (entry.note or "")
+    told = entry.status in EXPLAINED and not doubted
+    found = [("status", MEANINGS[entry.status])] if told else []
     if entry.result is not None:
         found.append(("result", ""))
     if entry.note:
