@@ -375,8 +375,16 @@ def _complain(problems: Iterable[object]) -> None:
 
 
 def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        sys.stdout.write(line + "\n")
+    sys.stdout.writelines(line + "\n" for line in lines)
+
+
+def _no_slip(word: str, commands: Iterable[str]) -> None:
+    """Raises UsageError for a word that is no path but nearly a command."""
+    from difflib import get_close_matches
+
+    meant = get_close_matches(word, commands, n=1) if word.isalpha() else None
+    if meant and not os.path.lexists(word):
+        raise UsageError(word, f"neither a command nor a file; did you mean {meant[0]!r}?")
 
 
 def invoke(arguments: list[str]) -> int:
@@ -386,6 +394,7 @@ def invoke(arguments: list[str]) -> int:
     arguments = arguments or ["--help"]
     begin = 1 if arguments[:1] == ["--read-only"] else 0
     if arguments[begin:] and arguments[begin] not in own | command.commands.keys():
+        _no_slip(arguments[begin], command.commands)
         arguments = [*arguments[:begin], "open", *arguments[begin:]]
     result = app(arguments, prog_name="runinspect", standalone_mode=False)
     return result if isinstance(result, int) else 0

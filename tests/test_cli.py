@@ -43,6 +43,15 @@ def test_a_command_line_that_is_not_understood(arguments: list[str]) -> None:
     assert done.stdout == ""
 
 
+def test_a_slip_in_the_name_of_a_command_is_told(tmp_path: Path) -> None:
+    assert "did you mean 'resume'?" in run("resum", TRACE, "--app", "x.py:y").stderr
+    assert "did you mean" not in run("show.json").stderr
+    path = tmp_path / "shwo"
+    path.write_bytes(Path(TRACE).read_bytes())
+    done = subprocess.run([COMMAND, "shwo"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "did you mean" not in done.stderr
+
+
 @pytest.mark.parametrize("step", ["-1", "100000"])
 def test_a_step_outside_of_the_run(step: str) -> None:
     done = run("show", TRACE, "--step", step)
