@@ -5,7 +5,7 @@ import struct
 from typing import Any
 
 from inspector.formats.symbols import called_with, thing
-from inspector.model.text import clean
+from inspector.model.text import clean, told_apart
 from inspector.model.values import MAX_DEPTH, Value, decimal, tag
 
 DIGIT_BITS = 13_000
@@ -148,10 +148,8 @@ class _Builder:
             rows = [Items("list", list(pair)) for pair in pairs[: max(self.parts, 0)]]
             return tag("dict", items=self.fill(rows, level + 2))
         found: dict[str, Value] = {}
-        for name, item in dict(pairs[: max(self.parts, 0)]).items():
-            key = clean(name)
-            while key in found:
-                key += " (again)"
+        known = dict(pairs[: max(self.parts, 0)])
+        for key, item in zip(told_apart(map(clean, known)), known.values(), strict=True):
             self.put(found, key, item, level + 1)
             found.setdefault(key)
         return found

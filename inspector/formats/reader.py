@@ -82,10 +82,12 @@ class Probe:
 
     @cached_property
     def tables(self) -> dict[str, set[str]]:
-        """Columns by table; {} when it is no database."""
+        """Columns by table; {} when it is no database. A table with a column `rowid` of its own is none that a
+        reader, which finds rows again by their ids, may take for its own."""
         if not self.is_database:
             return {}
-        return {name: set(columns) for name, columns in self.database.tables.items()}
+        tables = {name: set(columns) for name, columns in self.database.tables.items()}
+        return {name: columns for name, columns in tables.items() if "rowid" not in map(str.lower, columns)}
 
     @cached_property
     def names(self) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from inspector.model.run import Actor, Pending, Queue, State
+from inspector.model.text import told_apart
 from inspector.model.values import Value
 
 Part = Literal["queues", "actors", "values", "messages", "pending"]
@@ -102,10 +103,4 @@ def actor_name(actor: Actor) -> str:
 
 def named(items: Sequence[Named], name: Callable[[Named], str]) -> dict[str, Named]:
     """Items by name; a name that stands more than once is numbered."""
-    found: dict[str, Named] = {}
-    for item in items:
-        key, count = name(item), 2
-        while key in found:
-            key, count = f"{name(item)} #{count}", count + 1
-        found[key] = item
-    return found
+    return dict(zip(told_apart(map(name, items), " #{}".format), items, strict=True))

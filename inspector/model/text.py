@@ -7,7 +7,8 @@ use (`\\u001b`); newline and tab stay, everything else stays as it is and is not
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 
 # C0 but tab and newline, DEL, C1; bidi marks, embeddings, overrides and isolates; line and
 # paragraph separators (some terminals break lines there); the byte order mark; lone surrogates.
@@ -59,3 +60,24 @@ def shorten(text: str, width: int) -> str:
         return text
     line = one_line(text[: width * 2 + 2])
     return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
+
+
+def again(number: int) -> str:
+    """What stands behind a text that is there for the `number`-th time."""
+    return " (again)" if number == 2 else f" (again {number})"
+
+
+def told_apart(names: Iterable[str], mark: Callable[[int], str] = again) -> list[str]:
+    """The names, each of its own: behind one that was there before stands `mark`, of how often."""
+    names = list(names)
+    taken, count = set(names), Counter[str]()
+    found = []
+    for name in names:
+        count[name] += 1
+        shown = name
+        if count[name] > 1:
+            while (shown := name + mark(count[name])) in taken:
+                count[name] += 1
+            taken.add(shown)
+        found.append(shown)
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from inspector.model.text import clean, shorten
+from inspector.model.text import clean, shorten, told_apart
 
 Value = Any
 """None, bool, int, float, str, Number, list[Value] or dict[str, Value]."""
@@ -121,13 +121,7 @@ def _renamed(old: dict[str, Value], key: Callable[[str], str]) -> dict[str, Valu
     if len(new) == len(old):
         return new
     # Two keys become one: what one of them holds must not vanish.
-    new = {}
-    for name, item in old.items():
-        shown = key(name)
-        while shown in new:
-            shown += " (again)"
-        new[shown] = item
-    return new
+    return dict(zip(told_apart(map(key, old)), old.values(), strict=True))
 
 
 def clean_value(value: Value) -> Value:

@@ -378,7 +378,7 @@ def test_runs_that_would_share_an_id_are_told_apart(base: Base) -> None:
         Thread(base, name, namespace).input({})
     base.close()
     runs = open_path(str(base.path))
-    assert sorted(row.id for row in runs.rows()) == ["a/b", "a/b (2)", "a/b (2) (2)"]
+    assert sorted(row.id for row in runs.rows()) == ["a/b", "a/b (2)", "a/b (3)"]
     assert all(len(runs.open(row.id)) == 1 for row in runs.rows())
 
 

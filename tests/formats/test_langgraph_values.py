@@ -443,6 +443,16 @@ def test_store_without_writes(base: Base) -> None:
     assert [one.name for one in last(run).pending or ()] == ["a"]
 
 
+@pytest.mark.parametrize("table", ["checkpoints", "writes"])
+def test_a_column_that_stands_for_row_ids(base: Base, table: str) -> None:
+    Thread(base, "t").input({"a": 1})
+    base.close()
+    with sqlite3.connect(base.path) as database:
+        database.execute(f"ALTER TABLE {table} ADD COLUMN RowId TEXT")
+    database.close()
+    assert check(base.path) == (table == "writes")
+
+
 def test_a_page_of_rubbish_leaves_the_rest(base: Base) -> None:
     thread = Thread(base)
     thread.input({})

@@ -1,9 +1,10 @@
+import time
 import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.model.text import clean, one_line, shorten
+from inspector.model.text import clean, one_line, shorten, told_apart
 
 
 @given(st.text(st.characters(codec=None)))
@@ -42,3 +43,17 @@ def test_every_script_stays_as_it_is() -> None:
 @given(st.text(), st.integers(1, 40))
 def test_short_text_is_short(text: str, width: int) -> None:
     assert len(shorten(text, width)) <= width
+
+
+def test_names_are_told_apart() -> None:
+    assert told_apart("aba") == ["a", "b", "a (again)"]
+    assert told_apart(["a", "a", "a (again)", "a"]) == ["a", "a (again 3)", "a (again)", "a (again 4)"]
+    assert told_apart("xxx", " #{}".format) == ["x", "x #2", "x #3"]
+
+
+def test_many_of_one_name_are_told_apart_at_once() -> None:
+    begun = time.process_time()
+    found = told_apart(["same"] * 50_000)
+    assert len(set(found)) == 50_000
+    assert len(found[-1]) < 20
+    assert time.process_time() - begun < 2

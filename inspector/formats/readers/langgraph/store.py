@@ -14,7 +14,7 @@ from uuid import UUID
 from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.sqlitefile import Database
 from inspector.model.run import Problem
-from inspector.model.text import clean
+from inspector.model.text import clean, told_apart
 from inspector.model.values import Value, preview
 
 WRITES = {"thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "channel", "type", "value"}
@@ -233,11 +233,4 @@ def _time(head: bytes, checkpoint_id: str) -> str | None:
 
 def run_ids(threads: list[Thread]) -> dict[str, Thread]:
     """The threads by the id of their run; ids that two share are told apart by a number."""
-    found: dict[str, Thread] = {}
-    for thread in threads:
-        run_id, number = thread.id, 1
-        while run_id in found:
-            number += 1
-            run_id = f"{thread.id} ({number})"
-        found[run_id] = thread
-    return found
+    return dict(zip(told_apart((thread.id for thread in threads), " ({})".format), threads, strict=True))

@@ -30,7 +30,7 @@ from inspector.model.run import (
     Tool,
 )
 from inspector.model.source import RunSource
-from inspector.model.text import clean, one_line
+from inspector.model.text import clean, one_line, told_apart
 from inspector.model.values import Value
 
 SESSIONS = {"session_id", "created_at", "updated_at"}
@@ -73,10 +73,9 @@ class Store:
             times = {key: (created, updated) for key, created, updated in self.database.rows(query)}
         found: dict[str, Session] = {}
         query = f"SELECT session_id, min(rowid), count(*) FROM {self.table} GROUP BY session_id ORDER BY min(rowid)"
-        for key, first, count in self.database.rows(query):
-            shown = one_line(str(key))
-            while shown in found:
-                shown += " (again)"
+        known = list(self.database.rows(query))
+        names = told_apart(one_line(str(key)) for key, _, _ in known)
+        for shown, (key, first, count) in zip(names, known, strict=True):
             created, updated = times.get(key, (None, None))
             found[shown] = Session(shown, first, count, _time(created), _time(updated))
         return found
