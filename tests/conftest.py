@@ -31,6 +31,9 @@ def pytest_unconfigure() -> None:
 
 # Tests start hundreds of processes, each of which would compile everything again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Nor do settings of whoever runs them decide what may be done.
+for setting in ("AUDIT", "READ_ONLY", "SECRETS"):
+    os.environ.pop(f"RUNINSPECT_{setting}", None)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

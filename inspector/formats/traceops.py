@@ -87,7 +87,7 @@ def overlaid(state: State, found: Sequence[Found], writer: Program | None, alive
     """`state` with its pending work as these records tell it. `alive`: the `writer` still runs."""
     if state.pending is None and not found:
         return state
-    rows = [_settled(row, writer, alive) for row in state.pending or ()]
+    rows = [*(state.pending or ())]
     free = dict.fromkeys(range(len(rows)))
     places: dict[int, int] = {}
     for offset, record in found:
@@ -109,7 +109,7 @@ def overlaid(state: State, found: Sequence[Found], writer: Program | None, alive
         if isinstance(call, str) and (isinstance(record, Move) or event.get("event") == "hold"):
             for place in calls.get(call, ()):
                 rows[place] = _heard(rows[place], event)
-    return msgspec.structs.replace(state, pending=tuple(rows))
+    return msgspec.structs.replace(state, pending=tuple(_settled(row, writer, alive) for row in rows))
 
 
 def _heard(row: Pending, event: dict[str, Value]) -> Pending:

@@ -5,7 +5,8 @@ SENTENCES = {
     "old one. Go back to the code that the run was made with, or start a new run.",
     "tool_missing": "A call that is still to be made needs a tool that the code no longer has. Put the tool back, "
     "deny or answer the call, or accept that the model is told that it is gone.",
-    "arguments_invalid": "The arguments of a call do not fit its tool as it is today. Edit them, or deny the call.",
+    "arguments_invalid": "The arguments of a call do not fit its tool as it is today, or a result does not fit its "
+    "node. Edit them, deny the call, or give another result.",
     "hook_missing": "A hook or an approval that watched over this run is no longer there, so what it would have kept "
     "from happening could happen. Put it back, or accept that it is gone.",
     "definition_unknown": "The file does not say what the code was, so nobody can tell whether today's fits.",
@@ -16,8 +17,8 @@ SENTENCES = {
     "terminal": "The run is over: there is nothing left to run. R begins again from a step before the last.",
     "model_in_flight": "A model request was sent and no answer is recorded. Sending it again is paid again; accept "
     "that, or leave the run as it is.",
-    "owned": "Somebody is driving this run right now. Follow it, or wait; taking it over stops the other at its next "
-    "boundary.",
+    "owned": "Somebody is driving this run right now. Follow it, or wait; where it can be taken over, that stops the "
+    "other at its next boundary.",
     "edit_invalid": "A value was edited to what cannot stand there. Edit it again, or take the edit back.",
     "value_unreadable": "What was saved cannot be read back: a class of it is missing, or the file is damaged.",
     "inputs_missing": "The run waits for inputs that nobody gave. Answer them.",

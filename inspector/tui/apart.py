@@ -85,6 +85,7 @@ def go_on(desk: Desk, live: Live) -> None:
         run.tell(f"no process could be started: {error.strerror}; r goes on here", "failed")
         return
     live.left = f"goes on as process {apart.process.pid}; its output: {apart.log}"
+    live.trace = apart.trace or live.trace
     run.update_verdict()
     _follow(desk, apart)
 

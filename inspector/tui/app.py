@@ -25,7 +25,7 @@ from inspector.tui.rows import Rows
 from inspector.tui.start import Opening
 
 if TYPE_CHECKING:
-    from inspector.tui.driving import Resumption
+    from inspector.tui.live import Live
 
 
 class Inspector(Quiet):
@@ -57,8 +57,8 @@ class Inspector(Quiet):
     ) -> None:
         super().__init__(ansi_color=True)
         self.animation_level = "none"
-        self.resumptions: list[Resumption] = []
-        """Those whose run was begun here."""
+        self.lives: list[Live] = []
+        """The runs that were begun here."""
         self._path = path
         self._opening = opening or Opening(path, run=run, step=step, format=format)
         self.desk = Desk(self, self._opening, follow=follow, ascii=ascii, now=now, means=means)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from textwrap import wrap
+from typing import ClassVar
 
 from inspector.model.text import one_line
+from inspector.tui.keys import Where
 from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.masking import masked
 from inspector.tui.page import Page
@@ -20,6 +22,8 @@ def paragraphs(texts: Sequence[str], style: str = "") -> list[Line]:
 
 class Choice(Page):
     """Some answers, one a row. Dismissed with the row, whose `opens.value` is the answer."""
+
+    PLACES: ClassVar[tuple[Where, ...]] = ("choice", "app")
 
     def __init__(self, title: str, told: Sequence[str], answers: Sequence[tuple[str, str]], cursor: int = 0) -> None:
         lines = paragraphs(told)

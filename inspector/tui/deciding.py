@@ -46,10 +46,11 @@ class Deciding:
         return self.planned.plan if self.planned else None
 
     def needs(self) -> list[Need]:
-        """What is owed, or can be resolved, or was: also what is decided by now, as the plan no longer names it then.
-        Their order stays."""
+        """What is owed, or can be resolved, or was: also what is decided by now, as the plan no longer names it then,
+        and what a plan that is refused does not name. Their order stays."""
         open_calls = {need.call_id for need in _open(self.plan)} if self.plan else set()
-        return [need for call, need in self._known.items() if call in open_calls or self.decisions.met(need)]
+        every = self.plan is not None and bool(self.plan.refusals)
+        return [need for call, need in self._known.items() if every or call in open_calls or self.decisions.met(need)]
 
     def owed(self) -> list[Need]:
         """What is still to be decided."""
@@ -158,6 +159,10 @@ class Deciding:
         if call in self.decisions.arguments:
             return self.decisions.arguments[call]
         return next((item.arguments for item in self._pending(call)), None)
+
+    def firing(self, call: str) -> bool:
+        """Whether it is a firing of a network that is decided about, and no call of a model."""
+        return any(item.kind == "firing" for item in self._pending(call))
 
     def _pending(self, call: str) -> list[Any]:
         pending = self.planned.pending if self.planned else ()

@@ -94,6 +94,7 @@ class Desk:
         self.opened_run = report.run_id
         screen = RunScreen(session, self.loader)
         screen.desk, screen.shows = self, self._shows
+        session.driven = screen.busy
         screen.begin(self.means, self._code)
         return screen
 
@@ -156,6 +157,8 @@ class Desk:
         run = desk.run
         if run is None or live.ended is None or run.shows is not live:
             return
+        if live.resumption.steering.stopping:
+            run.footer.key_pressed()  # what was said of the stop is over
         if live.detaching and live.ended.status in ("suspended", "interrupted", "cancelled"):
             from inspector.tui.apart import go_on
 
@@ -259,7 +262,8 @@ class Desk:
         screen = self.app.screen
         if isinstance(screen, RunScreen):
             return (*(("live",) if screen.driven else ()), "run", "rows", "state", "app")
-        return (*screen.PLACES[:-1], "rows", "app") if isinstance(screen, Page) else ("app",)
+        places = (*screen.PLACES[:-1], "rows", "app") if isinstance(screen, Page) else ("app",)
+        return tuple(dict.fromkeys(places))
 
     def help(self) -> None:
         """Show the keys of where one is."""

@@ -99,11 +99,13 @@ def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | 
     spans = [Span(" against ", "dim"), Span(short(target), "accent"), Span("  ")]
     if error is not None and compared is None:
         return Line((*spans, Span(error.removeprefix(f"{target}: "), "failed")))
-    if plan is not None and plan.refusals:
+    over = plan is not None and not (plan.runs or plan.runs_again or plan.needs)
+    if plan is not None and {item.code for item in plan.refusals} == {"terminal"}:
+        spans.append(Span("nothing is left to run", "done"))
+    elif plan is not None and plan.refusals:
         words = ", ".join(dict.fromkeys(f"{item.code} {item.subject}" for item in plan.refusals))
         spans.append(Span(f"refused: {words}", "failed"))
     elif plan is not None:
-        over = not (plan.runs or plan.runs_again or plan.needs)
         codes = ", ".join(dict.fromkeys(item.code for item in plan.unaccepted(())))
         word = f"to accept: {codes}" if codes else "nothing is left to run" if over else "can be resumed"
         spans.append(Span(word, "waiting" if codes else "done"))

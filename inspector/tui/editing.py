@@ -44,7 +44,9 @@ class RunEditing(RunResume):
         snapshot = self.session.state()
         state = snapshot.state if snapshot is not None else None
         if place is None or state is None:
-            self.tell("Tab goes to the state: e edits the token, value or message one stands on")
+            what = "e edits the token, field, value, message or call"
+            elsewhere = f"Tab goes to the state: {what} one stands on"
+            self.tell(elsewhere if self.timeline.has_focus else f"{what} one stands on; what a step took is gone")
             return
         why = self._why_not()
         if why is not None:

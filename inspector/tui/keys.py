@@ -2,8 +2,8 @@
 
 A key belongs to a place (`where`): `app` everywhere, `run` the screen of a run, `live` the same while the run is
 driven from here, `runs` the list of runs, `rows` any list of lines, `state` the state pane, `viewer` a value shown
-full-screen, `diff` a difference, `resume` the plan of a resume, `prompt` a line that is being typed. `hint` is its
-word in the footer; keys without one stand in the help alone.
+full-screen, `diff` a difference, `resume` the plan of a resume, `choice` a question with its answers, `prompt` a line
+that is being typed. `hint` is its word in the footer; keys without one stand in the help alone.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from msgspec import Struct
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
-Where = Literal["app", "run", "runs", "rows", "state", "viewer", "diff", "resume", "live", "prompt"]
+Where = Literal["app", "run", "runs", "rows", "state", "viewer", "diff", "resume", "live", "choice", "prompt"]
 
 
 class Key(Struct, frozen=True):
@@ -57,7 +57,7 @@ KEYS = (
     Key("filter", "f", "filter", "show only steps of some kinds or statuses", "run", "filter"),
     Key("mark", "m", "mark", "mark the step", "run"),
     Key("to-mark", "apostrophe", "to_mark", "go to the marked step, and back", "run", shown="'"),
-    Key("follow", "F", "follow", "follow a run that grows", "run"),
+    Key("follow", "F", "follow", "go to the last step, and follow a run that grows", "run"),
     Key("problems", "p", "problems", "what is wrong with the file, and where", "run"),
     Key(
         "export",
@@ -129,6 +129,7 @@ KEYS = (
     Key("detach", "D", "detach", "have the run go on in a process of its own, and follow it", "live", "detach"),
     Key("runs-find", "slash", "find", "show only runs whose line holds a text", "runs", "filter", "/"),
     Key("runs-problems", "p", "problems", "what is wrong with the source, and where", "runs", "problems"),
+    Key("take", "enter", "choose", "take the answer at the cursor", "choice", "choose", "Enter"),
     Key("palette", "ctrl+p", "palette", "choose what to do from a list", "app", shown="Ctrl-P"),
     Key("back", "q", "leave(False)", "go back; leave when there is nothing to go back to", "app", "back"),
     Key(

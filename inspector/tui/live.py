@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
+from inspector.model.text import one_line
 from inspector.model.values import preview
 from inspector.tui.line import Line, Span, text_of
 from inspector.tui.masking import masked
@@ -71,7 +73,9 @@ class Live:
         elif kind == "leftover":
             self.leftovers.append(f"{event['count']} in {event['queue']} ({event['kind']})")
         elif kind == "step":
-            self.steps, self._said, self._at = self.steps + 1, "", ""
+            # Those of an agent in a firing stand in no timeline.
+            self.steps += "within" not in event
+            self._said, self._at = "", ""
         elif kind == "operation":
             self._at = f"{event.get('name')} {event.get('status')}"
 
@@ -107,10 +111,20 @@ class Live:
         """The same without its styles."""
         return text_of(self.line()).strip()
 
+    def parting(self) -> str | None:
+        """What is said of it when the screen is left, with how to see it again; None of one that did not begin."""
+        if self.run is None:
+            return None
+        resumption, how = self.resumption, self.left or self.error or "left as it ran"
+        if self.left is None and self.ended is not None:
+            how = self.ended.status + (f" ({self.ended.reason})" if self.ended.reason else "")
+        place = [self.trace] if self.trace else [resumption.path, *(("--run", self.run) if resumption.part.run else ())]
+        return one_line(f"{self.run}: {how}: runinspect {' '.join(map(shlex.quote, place))}")
+
     def _over(self, ended: Ended) -> Line:
         word = ended.status + (f": {ended.reason}" if ended.reason else "")
         counts = f"took over {ended.replayed}, ran {ended.ran}"
-        if ended.status == "failed" and not ended.final:
+        if ended.status in ("failed", "interrupted") and not ended.final:
             counts += "  r goes on from there"
         spans = [Span(f" {word}  ", OVER.get(ended.status, "failed")), Span(counts, "dim")]
         if self.leftovers:

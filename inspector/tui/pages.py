@@ -26,6 +26,7 @@ TITLES: dict[Where, str] = {
     "diff": "In a difference",
     "resume": "In the plan of a resume",
     "live": "While a run is driven here",
+    "choice": "At a question",
     "app": "Everywhere",
     "prompt": "While typing",
 }

@@ -241,6 +241,20 @@ def _words(text: str, width: int, style: str = "") -> list[Line]:
     return [Line((Span(f"     {flow[index]}", style),)) for index in range(min(len(flow), 6))] if text else []
 
 
+def asking(how: str, need: Need, *, firing: bool) -> tuple[tuple[str, ...], str]:
+    """What is said above the field of a decision, and the field's label; `firing`: it is about one of a network."""
+    if need.question == "resolve":
+        to = "model is told" if how in ("retry", "skip") else "run's error says"
+        return (f"What the {to}; an empty text: the usual words.",), "text:"
+    if how == "deny":
+        return ("The model is told that the call was denied, and this reason, where there is one.",), "reason:"
+    if how == "failure":
+        of_firing = "The firing is recorded as failed, with this text, and the run too; a resume then runs it again."
+        return (of_firing if firing else "The model is told that the call failed, with this text.",), "failure:"
+    ports = " Of a node with several outputs: an object of them, by port." if firing else ""
+    return (need.detail or "", f"As JSON; what is no JSON is a text.{ports}"), "value:"
+
+
 def purpose(deciding: Deciding) -> str:
     """What the run key is about to do, in one line."""
     plan = deciding.plan

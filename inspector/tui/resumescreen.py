@@ -17,7 +17,7 @@ from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.page import Page
 from inspector.tui.planlines import COMMON, DECISIONS, EDITED, LOOK, Row
-from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable
+from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable, wrong_json
 from inspector.tui.viewer import Viewer
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class ResumePage(Page):
         self.deciding = deciding or Deciding()
         self.starting = False
         self._told_to_wait = False
+        self._renews: Planned | None = None
         self._pressed_at = 0.0
         self._ahead = False
         self._rows: list[Row] = []
@@ -64,10 +65,19 @@ class ResumePage(Page):
         """Have the plan made again, with the decisions as they are."""
         self.resumption.plan(self.deciding.decisions)
 
+    def renew(self) -> None:
+        """Have the plan made again, as what it was made of may have changed; not while there is none, or it runs."""
+        if self.deciding.planned is not None and not self.starting and not self.resumption.driven:
+            self._renews = self.deciding.planned
+            self.replan()
+
     def planned(self, planned: Planned) -> None:
         """A plan has come."""
         first = self.deciding.planned is None and self.rows.cursor == 0
         self.deciding.take(planned)
+        before, self._renews = self._renews, None
+        if before is not None and before.decisions == planned.decisions and _made_of(before) != _made_of(planned):
+            self.footer.tell("the file or the code changed: this is a new plan", "waiting")
         if self._told_to_wait:
             self._told_to_wait = False
             self.footer.tell("the plan is there: what was typed ahead of it was dropped", "waiting")
@@ -254,21 +264,16 @@ class ResumePage(Page):
         """Decide about a call, asking for what has to be said with it."""
         deciding, call = self.deciding, need.call_id
         title = f"{need.name} {call}"
-        told: tuple[str, ...]
+        told, label = planlines.asking(how, need, firing=deciding.firing(call))
         match how:
             case "retry" | "skip" | "fail" | "stop" if need.question == "resolve":
-                to = "model is told" if how in ("retry", "skip") else "run's error says"
-                told = (f"What the {to}; an empty text: the usual words.",)
-                self._ask(title, told, "text:", lambda text: deciding.decide(need, how, text or None))
+                self._ask(title, told, label, lambda text: deciding.decide(need, how, text or None))
             case "deny":
-                told = ("The model is told that the call was denied, and this reason, where there is one.",)
-                self._ask(title, told, "reason:", lambda text: deciding.decide(need, "deny", text or None))
+                self._ask(title, told, label, lambda text: deciding.decide(need, "deny", text or None))
             case "answer" | "result":
-                told = (need.detail or "", "As JSON; what is no JSON is a text.")
-                self._ask(title, told, "value:", lambda text: deciding.decide(need, how, read_json(text)), json=True)
+                self._ask(title, told, label, lambda text: deciding.decide(need, how, read_json(text)), json=True)
             case "failure":
-                told = ("The model is told that the call failed, with this text.",)
-                self._ask(title, told, "failure:", lambda text: deciding.decide(need, how, text))
+                self._ask(title, told, label, lambda text: deciding.decide(need, how, text))
             case "edit" | "editor":
                 self._edit(title, call, outside=how == "editor")
             case "why":
@@ -296,7 +301,7 @@ class ResumePage(Page):
             take(text)
             self._changed()
 
-        check = _is_json if json else _anything
+        check = wrong_json if json else lambda text: None
         self.app.push_screen(TextPage(title, [line for line in told if line], label, done, text=text, check=check))
 
     def _why(self, title: str, subject: str) -> None:
@@ -355,6 +360,7 @@ class ResumePage(Page):
             if plan is not None and not plan.refusals:
                 self._to_first_owed()
             self.footer.tell(hindrance, "failed")
+            self.renew()
             return
         assert plan is not None
         self.starting = True
@@ -388,13 +394,6 @@ class ResumePage(Page):
         return True
 
 
-def _anything(text: str) -> str | None:
-    return None
-
-
-def _is_json(text: str) -> str | None:
-    try:
-        read_json(text)
-    except ValueError as error:
-        return str(error)
-    return None
+def _made_of(planned: Planned) -> object:
+    plan = planned.plan
+    return plan and (plan.plan, [item.code for item in plan.refusals])

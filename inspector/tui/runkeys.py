@@ -117,6 +117,8 @@ class RunKeys(RunLayout):
     def action_follow(self) -> None:
         self.session.following = not self.session.following
         self.loader.follow(self.session.following)
+        if self.session.following:
+            self.timeline.action_last()
         self.sync(state=False)
 
     def action_problems(self) -> None:

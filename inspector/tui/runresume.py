@@ -13,7 +13,7 @@ from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line
 from inspector.tui.live import Live
-from inspector.tui.reports import Part
+from inspector.tui.reports import Judged, Part
 from inspector.tui.runactions import RunActions
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class RunResume(RunActions):
     def start(self, resumption: Resumption, decisions: Decisions, plan: Plan) -> None:
         """Begin to drive."""
         self.live = Live(resumption, self._behind(resumption.part._replace(step=plan.step)))
-        self.app.resumptions.append(resumption)  # type: ignore[attr-defined]
+        self.app.lives.append(self.live)  # type: ignore[attr-defined]
         resumption.start(decisions, plan.plan)
 
     def left(self, resumption: Resumption) -> None:
@@ -246,6 +246,12 @@ class RunResume(RunActions):
         if not self.session.following:
             self.action_follow()
 
+    def _judged(self, report: Judged) -> None:
+        super()._judged(report)
+        for page in self.app.screen_stack if report.step is None else ():
+            if (renew := getattr(page, "renew", None)) is not None and page.run is self:  # type: ignore[attr-defined]
+                renew()
+
     def _page(self, resumption: Resumption) -> ResumePage | None:
         from inspector.tui.resumescreen import ResumePage
 
@@ -264,6 +270,7 @@ class RunResume(RunActions):
         """Show how the run goes that is driven here."""
         for screen in self.app.screen_stack:
             if isinstance(screen, RunResume) and screen.is_mounted:
+                screen.session.driven = screen.busy
                 for bar in screen.query(LiveBar):
                     bar.update()
                 screen.update_footer()

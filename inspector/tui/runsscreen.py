@@ -22,7 +22,7 @@ from inspector.tui.runlist import Listed as Entry
 class RunsPage(Page):
     """A row per run, in the order in which they need somebody. Enter gives its id to `choose`."""
 
-    PLACES: ClassVar[tuple[Where, ...]] = ("runs", "app")
+    PLACES: ClassVar[tuple[Where, ...]] = ("rows", "runs", "app")
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
 
     def __init__(

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from inspector.model.run import Problem, resumable_here
@@ -36,6 +37,8 @@ class Session:
         self.ascii = ascii
         self.following = follow
         self.facts: Facts | None = None
+        self.driven = False
+        """Whether it is driven here, whatever its files tell."""
         self.badges: tuple[str, ...] = ()
         """What the header tells of the screen itself."""
         self.cursor = 0
@@ -279,8 +282,10 @@ class Session:
         """The snapshot of the header; None before a run is open."""
         if self.facts is None:
             return None
-        shown = None if self._shown is None else len(self._shown)
-        return Heading(facts=self.facts, step=self.cursor, shown=shown, following=self.following, badges=self.badges)
+        shown, facts = None if self._shown is None else len(self._shown), self.facts
+        if self.driven and facts.run.status == "interrupted":  # as long as its files do not tell
+            facts = replace(facts, run=replace(facts.run, status="running", reason=None))
+        return Heading(facts=facts, step=self.cursor, shown=shown, following=self.following, badges=self.badges)
 
     def state(self) -> StateSnapshot | None:
         """The snapshot of the state pane; None before a run is open."""

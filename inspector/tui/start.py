@@ -106,7 +106,9 @@ def run_app(
     with own_terminal():
         with guarding():
             app.run(mouse=mouse)
-        if any(resumption.driven for resumption in app.resumptions):
+        for told in filter(None, (live.parting() for live in app.lives)):
+            sys.stderr.write(f"runinspect: {told}\n")
+        if any(live.resumption.driven for live in app.lives):
             # Threads of a run that was given up would keep the process: what they do is lost either way.
             os._exit(app.return_code or 1)
     if app.defect is not None:

@@ -28,6 +28,15 @@ def read_json(text: str) -> Value:
         return text
 
 
+def wrong_json(text: str) -> str | None:
+    """Why `read_json` does not take a text; None where it does."""
+    try:
+        read_json(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def read_text(text: str) -> Value:
     """A text as it is typed: in quotes as JSON has it, or as it is. Raises ValueError."""
     return str(read_json(text)) if text[:1] == '"' else text

@@ -313,6 +313,21 @@ def test_flying_firings_of_a_dead_writer_are_ambiguous(path: Path) -> None:
     assert [p.status for p in state.pending] == ["ambiguous"]
 
 
+def test_what_may_have_happened_is_told_with_its_key_also_where_a_state_names_it(path: Path) -> None:
+    flying = Pending(kind="firing", name="ink", status="in_flight", call_id="ink#1")
+    found = [
+        header(program=traces.program(GONE, socket.gethostname())),
+        Checkpoint(seq=0, state=State(step=0, pending=(flying,))),
+        operation("ink#1", 1, "started", kind="firing", call_id="ink#1", idempotency_key="idem_1"),
+    ]
+    state = opened(path, text(found)).state(0)
+    assert state is not None
+    assert state.pending is not None
+    (row,) = state.pending
+    assert row.status == "ambiguous"
+    assert "idempotency key idem_1" in (row.note or "")
+
+
 # damage
 
 

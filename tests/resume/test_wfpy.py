@@ -358,6 +358,9 @@ def test_a_stop_leaves_a_checkpoint_to_go_on_from(flow: Path) -> None:
     ended = resume(given, emit)
     assert ended.status == "cancelled"
     assert ended.trace == str(flow / "out" / "mine")
+    notes = [item.note for item in check(job(flow, flow / "out" / "mine")).runs]
+    assert notes
+    assert not [note for note in notes if note and "failed" in note], "wfpy names an actor, and none failed"
     again, _ = resumed(job(flow, flow / "out" / "mine"))
     assert again.status == "completed"
     assert again.output == {"Out": ["CAR1", "CAR2", "CAR3"]}

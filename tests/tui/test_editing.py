@@ -155,7 +155,8 @@ async def test_where_nothing_is_edited(tmp_path: Path, monkeypatch: pytest.Monke
         await press(pilot, "e")
         assert "Tab goes to the state" in texts(app)[-1]
         await press(pilot, "tab", "6", "e")
-        assert "Tab goes to the state" in texts(app)[-1]
+        assert "e edits the token" in texts(app)[-1]
+        assert "Tab goes" not in texts(app)[-1]
     async with opened(REVIEW, NET, read_only=True) as (app, pilot):
         await to_place(app, pilot, "2", "queues.sections.item-->sections/polish.section[0]")
         await press(pilot, "e")

@@ -31,6 +31,7 @@ PLACES = {
     "diff": (DiffPage,),
     "resume": (ResumePage,),
     "live": (RunScreen,),
+    "choice": (Rows,),
 }
 TOGETHER = (
     ("run", "state", "rows", "app"),
@@ -39,6 +40,7 @@ TOGETHER = (
     ("diff", "rows", "app"),
     ("resume", "rows", "app"),
     ("live", "run", "state", "app"),
+    ("choice", "app"),
 )
 
 

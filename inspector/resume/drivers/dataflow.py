@@ -8,7 +8,6 @@ import msgspec
 
 from inspector.dataflow.codec import Unreadable
 from inspector.dataflow.definition import opaque
-from inspector.dataflow.firing import Firing
 from inspector.dataflow.machine import NetworkRun
 from inspector.dataflow.plan import Plan as NetworkPlan
 from inspector.diff import Side, compare
@@ -18,7 +17,7 @@ from inspector.model.stored import Stored, moment
 from inspector.model.values import Value
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
-from inspector.resume.drivers import _stored
+from inspector.resume.drivers import _firings, _stored
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Decisions, Edit, Need, Plan, Planned, Refusal, Remedy, Warned, planned, refusal, warn
 from inspector.runner.claims import Claims, driven
@@ -93,25 +92,25 @@ def plan(job: Job) -> Plan:
     elif owner is not None:
         taken = (warn("owned", saved.header.id, owner),)
     findings = [(agent.name, finding) for agent in waits for finding in agent.found.findings]
-    ready = {firing.id: firing for firing in run.ready()}
-    open_ids = {happened.id for happened in saved.open}
+    firings = {happened.id for happened in saved.open}
+    said = {firing: decided.how for firing, decided in job.decisions.reconcile.items() if firing in firings}
     return msgspec.structs.replace(
         base,
         edits=tuple(Edit(path=change.path, before=change.before, after=change.after) for change in changed),
         refusals=(*held, *_refusals(findings, job.decisions)),
-        replays=tuple(_replays(run)),
+        replays=tuple(_firings.replays(run)),
         runs=(
-            *(Planned(name=f.node.name, kind="firing", call_id=f.id) for f in ready.values() if f.id not in open_ids),
+            *_firings.runs(saved, run, said),
             *(planned(work, agent.name) for agent in waits for work in agent.found.runs),
             *(Planned(name=agent.name, kind="firing", note="begins anew") for agent in waits if agent.anew),
         ),
         runs_again=(
-            *_again(saved, flat),
-            *_asked(network, saved, run),
+            *_firings.again(saved, flat),
+            *_firings.once_more(network, saved, run, said),
             *(planned(work, agent.name) for agent in waits for work in agent.found.again),
         ),
         needs=(
-            *_needs(network, saved, run),
+            *_firings.needs(network, saved, run),
             *(
                 Need(call_id=owed.call_id, name=f"{agent.name}/{owed.name}", question=owed.question, detail=owed.detail)
                 for agent in waits
@@ -182,44 +181,6 @@ def _about_agents(findings: Findings, decisions: Decisions) -> Iterator[Warned]:
 
 def _accepted(finding: Finding, decisions: Decisions) -> bool:
     return finding.code in ACCEPTABLE and finding.code in decisions.accept
-
-
-def _replays(run: NetworkRun) -> Iterator[Planned]:
-    counts = Counter({node.name: run.completed(number) for number, node in enumerate(run.plan.nodes)})
-    for name, count in (+counts).most_common(NAMED):
-        yield Planned(name=name, kind="firing", note=f"{count} completed, taken over")
-
-
-def _again(saved: SavedNetwork, flat: NetworkPlan) -> Iterator[Planned]:
-    harmless = {node.name for node in flat.nodes if node.actor is not None and node.actor.idempotency == "supported"}
-    for name, count in Counter(saved.later()).most_common(NAMED):
-        declared = ", declared harmless to run again" if name in harmless else ""
-        yield Planned(name=name, kind="firing", note=f"{count} completed behind the step{declared}")
-
-
-def _doubtful(saved: SavedNetwork, run: NetworkRun) -> Iterator[Firing]:
-    """The firings that may have had their effects, and are not declared harmless to run again."""
-    begun = {happened.id for happened in saved.open}
-    for firing in run.ready():
-        actor = firing.node.actor
-        if firing.id in begun and actor is not None and actor.kind != "agent" and actor.idempotency != "supported":
-            yield firing
-
-
-def _asked(network: Network, saved: SavedNetwork, run: NetworkRun) -> Iterator[Planned]:
-    watch = network.watch(saved.header.id)
-    for firing in _doubtful(saved, run):
-        if watch.consulted(firing.node.name):
-            note = "may have happened; a hook is asked"
-            yield Planned(name=firing.node.name, kind="firing", call_id=firing.id, note=note)
-
-
-def _needs(network: Network, saved: SavedNetwork, run: NetworkRun) -> Iterator[Need]:
-    watch = network.watch(saved.header.id)
-    detail = "it was begun, and no end of it is recorded: it may have had its effects"
-    for firing in _doubtful(saved, run):
-        if not watch.consulted(firing.node.name):
-            yield Need(call_id=firing.id, name=firing.node.name, question="reconcile", detail=detail)
 
 
 def _warnings(saved: SavedNetwork, flat: NetworkPlan, base: Plan, run: NetworkRun) -> Iterator[Warned]:

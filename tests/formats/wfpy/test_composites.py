@@ -219,6 +219,18 @@ def test_an_if_cut_short_has_taken_its_condition(tmp_path: Path) -> None:
     assert (found.fire_count, found.unfinished) == (0, {"scopes": ["scope:2"], "emit": "go"})
 
 
+@pytest.mark.parametrize(("recorded", "kind"), [(True, "control-if"), (False, None)])
+def test_what_kind_of_control_it_is_the_record_tells_and_no_checkpoint(
+    tmp_path: Path, recorded: bool, kind: str | None
+) -> None:
+    actors = {"if": {"fireCount": 0, "control": {"initialized": True}}}
+    saved = checkpoint({COND: ["go"]}, actors, failed={"message": "x"})
+    files = {"run": record([("if", "ControlNodeRecord", "control-if", 0)])} if recorded else {}
+    found = opened(folder(tmp_path / "run", Writer(header()), checkpoint=saved, **files)).definition().graph
+    assert found is not None
+    assert [node.kind for node in found.nodes or () if node.id == "if"] == [kind]
+
+
 def test_a_killed_if_may_have_taken_its_condition(tmp_path: Path) -> None:
     writer = Writer(header()).fire("ask", put={COND: ["go"], THEN: [1]}).fire("van", {THEN: [1]}, {DONE: [1]})
     run = opened(folder(tmp_path / "run", writer))

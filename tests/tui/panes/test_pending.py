@@ -30,6 +30,13 @@ def test_a_batch_is_told_per_call() -> None:
     ]
 
 
+def test_that_something_may_have_happened_is_said_once() -> None:
+    why = "started by process 7 on vm, no result recorded: it may have happened"
+    entry = Pending(kind="firing", name="ink", status="ambiguous", call_id="ink#1", note=why)
+    found = shown(pending.lines(snapshot(pending=(entry,)), 100))
+    assert sum("may have happened" in row for row in found[1:]) == 1
+
+
 def test_enter_opens_the_call_or_its_result() -> None:
     lines = pending.lines(snapshot(pending=BATCH), 80)
     assert opened(lines, "→") == {"n": 2}

@@ -122,7 +122,7 @@ class Checkpoint:
         """Put its plans, actors and queues into a network, in their order. Raises TooLarge."""
         for saved in self.actors:
             actor = network.plan(saved.scope).actor(saved.name)
-            if saved.control is not None:
+            if saved.control is not None and not (actor.kind or "").startswith("control-"):
                 actor.kind = _control_kind(saved)
             if isinstance(saved.entry.get("subPlan"), dict):
                 network.plan((*saved.scope, saved.name))

@@ -34,7 +34,9 @@ def again(job: Job) -> Counter[str]:
 
 def runs(job: Job, plan: Any) -> Iterator[Planned]:
     """What can fire first: the firing that failed, and actors with a token at each of their inputs."""
-    error = job.source.run().error if job.at_last else None
+    run = job.source.run()
+    # Of a run that was stopped, wfpy names the last actor that fired, and without its path.
+    error = run.error if job.at_last and run.status == "failed" else None
     failed = "/".join(error.where or ()) if error is not None else ""
     if failed:
         yield Planned(name=failed, kind="firing", note="failed, and runs once more")
