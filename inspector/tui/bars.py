@@ -6,6 +6,7 @@ from itertools import zip_longest
 from textual.geometry import Region
 from textual.strip import Strip
 
+from inspector.model.text import one_line
 from inspector.tui import keys
 from inspector.tui.draw import strip
 from inspector.tui.finished import Finished
@@ -73,14 +74,19 @@ class Bar(Finished):
         return width
 
 
+TOLD_ROWS = 4
+"""Rows that are told at most at once."""
+
+
 class Footer(Bar):
-    """The keys of where one is; in their place, until the next key, what there is to tell."""
+    """The keys of where one is; in their place, until the next key, what there is to tell, in as many rows as it
+    takes."""
 
     def __init__(self, *places: Where) -> None:
         super().__init__(id="footer")
         self._places = places
         self._without: Set[str] = frozenset()
-        self._told: Line | None = None
+        self._told: Sequence[Line] = ()
 
     def at(self, *places: Where, without: Set[str] = frozenset()) -> None:
         """Show the keys of these places, `without` those (by their ids) that can do nothing now."""
@@ -90,17 +96,26 @@ class Footer(Bar):
 
     def tell(self, text: str, style: str = "problem") -> None:
         """Say something until the next key."""
-        self._told = plain(f" {text}", style)
-        self.update()
+        from inspector.tui.masking import masked
+        from inspector.tui.panes.flow import Flow
+
+        # Broken as it will be seen: a credential is masked first. The footer itself has no width while it is hidden.
+        width = self.app.size.width if self.is_attached else self.size.width
+        flow = Flow(masked(one_line(text)), max(width - 1, 1))
+        self._show([plain(f" {row}", style) for row in flow[:TOLD_ROWS]])
 
     def key_pressed(self) -> None:
         """What was told has been read."""
         if self._told:
-            self._told = None
-            self.update()
+            self._show(())
+
+    def _show(self, told: Sequence[Line]) -> None:
+        self._told = told
+        self.styles.height = max(len(told), 1)
+        self.update()
 
     def lines(self) -> Sequence[Line]:
-        return (self._told or hints(self._places, self.size.width, self._without),)
+        return self._told or (hints(self._places, self.size.width, self._without),)
 
 
 def hints(places: Sequence[Where], width: int, without: Set[str] = frozenset()) -> Line:

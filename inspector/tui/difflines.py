@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.panes.cells import brief, counted
+from inspector.tui.planlines import words
 
 if TYPE_CHECKING:
     from inspector.diff import Weighed
@@ -25,6 +26,10 @@ SIDE = 60
 
 def summary(compared: Compared) -> str:
     """The whole difference in one line."""
+    unknown = set(compared.diff.unknown) - {"graph"}  # agents have none
+    if not compared.weighed and unknown:
+        all_of_it = compared.what == "code" and unknown >= {"tools", "hooks"}
+        return "nothing of it can be compared" if all_of_it else "the same, as far as it can be compared"
     if not compared.weighed:
         return "the same"
     counts = Counter[str | None](item.weight for item in compared.weighed)
@@ -37,9 +42,9 @@ def summary(compared: Compared) -> str:
 NAMES = (("breaking", "breaking"), ("accept", "to accept"), ("harmless", "harmless"))
 
 
-def lines(compared: Compared, plan: Plan | None) -> list[Line]:
-    """All of it."""
-    found = [*_verdict(plan)]
+def lines(compared: Compared, plan: Plan | None, width: int) -> list[Line]:
+    """All of it, for a screen of `width` cells."""
+    found = [*_verdict(plan, width)]
     for section in SECTIONS:
         items = [item for item in compared.weighed if item.section == section]
         compares = section != "State" or compared.what != "code"
@@ -55,19 +60,20 @@ def lines(compared: Compared, plan: Plan | None) -> list[Line]:
     return found
 
 
-def _verdict(plan: Plan | None) -> list[Line]:
+def _verdict(plan: Plan | None, width: int) -> list[Line]:
     if plan is None:
         return []
     if plan.refusals:
         head = plain(f"A resume after step {plan.step} would be refused", "failed")
     else:
         head = plain(f"A resume after step {plan.step} is possible", "done")
-    return [head, *(_refused(item) for item in plan.refusals), plain("")]
+    return [head, *(line for item in plan.refusals for line in _refused(item, width)), plain("")]
 
 
-def _refused(item: Refusal) -> Line:
-    told = f"{item.subject}: {item.detail}"
-    return Line((Span(" x ", "failed"), Span(f"{item.code}  ", "failed"), Span(told)), Opens(item.code, told))
+def _refused(item: Refusal, width: int) -> list[Line]:
+    opens = Opens(item.code, f"{item.subject}: {item.detail}")
+    head = Line((Span(" x ", "failed"), Span(f"{item.code}  ", "failed"), Span(item.subject)), opens)
+    return [head, *words(item.detail, width)]
 
 
 def _item(item: Weighed, compared: Compared) -> list[Line]:

@@ -47,7 +47,7 @@ class DiffPage(Page):
         self.footer.key_pressed()
         self._tell("header", plain(f" {compared.left} → {compared.right}", "title"))
         self._tell("heading", plain(f" {difflines.summary(compared)}", "heading"))
-        found = difflines.lines(compared, plan if compared.what == "code" else None)
+        found = difflines.lines(compared, plan if compared.what == "code" else None, self.size.width)
         self.rows.show(found, 0)
 
     def _tell(self, bar: str, line: Line) -> None:

@@ -291,7 +291,7 @@ class Loader:
             path, lambda keep: as_rig(run, self._path, path) if rig else lines(run, 1, len(run) + 1, keep=keep)
         ):
             yield Exported(pace.progress(size, 0), path) if pace.due() else None
-        yield Exported(pace.progress(size, 0), path, ended=True)
+        yield Exported(pace.progress(size, 0), path, ended=True, whole=rig)
 
     def _look(self) -> None:
         """See whether what is followed has changed."""

@@ -101,7 +101,7 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
     if planned is None:
         return [Row(plain(" the plan is being made …", "dim"))]
     if plan is None:
-        return [Row(line) for line in _words(planned.error or "there is no plan", width, "failed")]
+        return [Row(line) for line in words(planned.error or "there is no plan", width, "failed")]
     found = [*_owner(planned, deciding.decisions.take_over)]
     for refusal in plan.refusals:
         found += _refused(refusal, deciding, width, sentence)
@@ -147,9 +147,9 @@ def _refused(refusal: Refusal, deciding: Deciding, width: int, sentence: Callabl
     code = refusal.code
     head = (Span(" x refused  ", "failed"), Span(f"{code}  ", "failed"), Span(refusal.subject))
     yield Row(Line(head, Opens(code, f"{refusal.subject}: {refusal.detail}")), code=code)
-    for line in _words(refusal.detail, width):
+    for line in words(refusal.detail, width):
         yield Row(line, code=code)
-    for line in _words(sentence(code) or "", width, "problem"):
+    for line in words(sentence(code) or "", width, "problem"):
         yield Row(line, code=code)
     if refusal.remedy == "accept":
         yield Row(Line((Span("     c ", "key"), Span("accepts it: the run goes on all the same", "dim"))), code=code)
@@ -166,7 +166,7 @@ def _need(need: Need, deciding: Deciding, width: int) -> Iterator[Row]:
         spans += [Span(f"  {brief(arguments)}"), *([Span("  edited", "changed")] if edited else [])]
     yield Row(Line(tuple(spans), opens), need=need)
     if need.detail:
-        for line in _words(need.detail, width, "problem"):
+        for line in words(need.detail, width, "problem"):
             yield Row(line, need=need)
     if word:
         why = deciding.decisions.why.get(need.call_id)
@@ -206,11 +206,11 @@ def _warnings(
             box, style = "    ", "dim"
         spans = (Span(f" {box}", style), Span(f"{code}  ", "problem"), Span(warning.subject))
         yield Row(Line(spans, Opens(code, f"{warning.subject}: {warning.detail}")), code=code)
-        for line in _words(warning.detail, width):
+        for line in words(warning.detail, width):
             yield Row(line, code=code)
         if code not in told:
             told.add(code)
-            for line in _words(sentence(code) or "", width, "problem"):
+            for line in words(sentence(code) or "", width, "problem"):
                 yield Row(line, code=code)
 
 
@@ -236,7 +236,8 @@ def _work(title: str, work: tuple[Planned, ...], style: str) -> Iterator[Row]:
         yield Row(plain(f"   and {len(work) - NAMED:,} more", "dim"))
 
 
-def _words(text: str, width: int, style: str = "") -> list[Line]:
+def words(text: str, width: int, style: str = "") -> list[Line]:
+    """A text in rows below what it is about."""
     flow = Flow(masked(text), max(width - 6, 20))
     return [Line((Span(f"     {flow[index]}", style),)) for index in range(min(len(flow), 6))] if text else []
 

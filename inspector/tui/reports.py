@@ -118,11 +118,12 @@ class Searched(Struct, frozen=True):
 
 
 class Exported(Struct, frozen=True):
-    """How far the export is; at its end the file's path."""
+    """How far the export is; at its end the file's path. `whole`: nothing in it is masked."""
 
     progress: Progress
     path: str
     ended: bool = False
+    whole: bool = False
 
 
 class Judged(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The screen of a run: what the loader reports goes to the session, and from there to what is to be seen."""
 
 from inspector.model.run import RunLink
+from inspector.tui import masking
 from inspector.tui.editing import RunEditing
 from inspector.tui.header import rate
 from inspector.tui.reports import Damaged, Exported, Failed, Fetched, Known, Report, Scanned, Searched, Stood
@@ -72,7 +73,9 @@ class RunScreen(RunEditing):
             return
         self.exporting = not report.ended
         if report.ended:
-            self.footer.tell(f"wrote {report.path}", "done")
+            told = "; credentials stay masked in it" if masking.revealed() else ""
+            told = "; nothing is masked in it" if report.whole else told
+            self.footer.tell(f"wrote {report.path}{told}", "done")
         else:
             self.footer.tell(f"writing {report.path}: {rate(report.progress)}   Esc stops", "accent")
 

@@ -5,12 +5,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 
+from inspector.diff import Side, compare
+from inspector.tui import difflines
 from inspector.tui.app import Inspector
 from inspector.tui.diffscreen import DiffPage
 from inspector.tui.means import Means
+from inspector.tui.reports import Compared
 from tests.tui import fakes
 from tests.tui.screens import NARROW, Pasted, press, row_texts, settle, shown, texts, until
 
@@ -140,3 +144,13 @@ def test_look(
         await settle(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+def test_what_cannot_be_compared_is_not_called_the_same() -> None:
+    diff = msgspec.structs.replace(compare(Side(), Side()), unknown=("tools", "graph", "hooks"))
+    compared = Compared("code", "step 2", "app.py:agent", 2, diff, ())
+    assert difflines.summary(compared) == "nothing of it can be compared"
+    part = msgspec.structs.replace(compared, diff=msgspec.structs.replace(diff, unknown=("tools",)))
+    assert difflines.summary(part) == "the same, as far as it can be compared"
+    whole = msgspec.structs.replace(compared, diff=msgspec.structs.replace(diff, unknown=("graph",)))
+    assert difflines.summary(whole) == "the same"

@@ -28,7 +28,7 @@ from tests.tui.screens import NARROW, WIDE, app_for, press, reports, row_texts, 
 
 def told(app) -> str:  # type: ignore[no-untyped-def]
     """What the footer says."""
-    return "".join(span.text for span in app.screen.query_one(Footer).lines()[0].spans)
+    return "".join(span.text for line in app.screen.query_one(Footer).lines() for span in line.spans)
 
 
 async def test_a_run_opens_at_its_last_step_with_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,6 +267,17 @@ async def test_a_run_is_written_as_a_trace_that_opens(monkeypatch: pytest.Monkey
     run = open_path("4711.trace.jsonl").open(None)
     assert list(run.index())
     assert [step.name for step in run.steps(1, 10)] == [step.name for step in fakes.REFUND]
+
+
+async def test_what_is_told_is_told_to_its_end_and_gives_its_room_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.one(), NARROW) as (app, pilot, _):
+        before = texts(app)
+        app.screen.footer.tell("a word " * 20 + "the end")  # type: ignore[attr-defined]
+        await settle(pilot)
+        assert "the end" in texts(app)[-1]
+        assert "a word" in texts(app)[-2]
+        await press(pilot, "right")
+        assert texts(app) == before
 
 
 async def test_an_export_that_is_given_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

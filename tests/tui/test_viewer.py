@@ -24,7 +24,7 @@ def viewer(pilot: Pilot[None]) -> Viewer:
 
 
 def told(pilot: Pilot[None]) -> str:
-    return "".join(span.text for span in pilot.app.screen.query_one(Footer).lines()[0].spans)
+    return "".join(span.text for line in pilot.app.screen.query_one(Footer).lines() for span in line.spans)
 
 
 async def keys(pilot: Pilot[None], *pressed: str) -> None:
