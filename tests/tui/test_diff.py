@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from inspector.diff import Side, compare
+from inspector.model.run import Definition
 from inspector.tui import difflines
 from inspector.tui.app import Inspector
 from inspector.tui.diffscreen import DiffPage
@@ -147,7 +148,10 @@ def test_look(
 
 
 def test_what_cannot_be_compared_is_not_called_the_same() -> None:
-    diff = msgspec.structs.replace(compare(Side(), Side()), unknown=("tools", "graph", "hooks"))
+    diff = msgspec.structs.replace(
+        compare(Side(definition=Definition(), state=None), Side(definition=Definition(), state=None)),
+        unknown=("tools", "graph", "hooks"),
+    )
     compared = Compared("code", "step 2", "app.py:agent", 2, diff, ())
     assert difflines.summary(compared) == "nothing of it can be compared"
     part = msgspec.structs.replace(compared, diff=msgspec.structs.replace(diff, unknown=("tools",)))
