@@ -99,7 +99,9 @@ def unknown(probe: Probe) -> str:
             return f"{words}; {_ADVICE}"
     if head.startswith(SQLITE):
         tables = ", ".join(sorted(probe.tables)[:8])
-        return f"a SQLite database of no known kind ({'tables: ' + tables if tables else 'it has no table'}); {_ADVICE}"
+        spoilt = "".join(f"; {problem.message}" for problem in probe.database.problems[:2])
+        found = f"tables: {tables}" if tables else "it has no table"
+        return f"a SQLite database of no known kind ({found}{spoilt}); {_ADVICE}"
     if head[:200].count(b"\x00") > 40 and head[1:2] == b"\x00":
         return f"looks like UTF-16: convert it first, as with `iconv -f UTF-16 -t UTF-8`; {_ADVICE}"
     if b"\x00" in head or sum(byte < 9 for byte in head[:512]) > 8:

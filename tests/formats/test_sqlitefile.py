@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 
 from inspector.errors import UnreadableError
-from inspector.formats import sqlitecopy, sqlitefile, sqlitefolder
+from inspector.formats import open_path, sqlitecopy, sqlitefile, sqlitefolder
 from inspector.formats.files import File
 from inspector.formats.sqlitefile import Database, quoted
 
@@ -500,6 +500,17 @@ def test_header_only_is_refused_with_path_and_reason(home: Path, length: int) ->
         Database(str(path))
     assert str(path) in str(caught.value)
     assert "cannot be read" in caught.value.reason
+
+
+def test_what_is_wrong_with_a_database_of_no_known_kind_is_said(home: Path) -> None:
+    path = home / "a.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (a)")
+        connection.executemany("INSERT INTO t VALUES (?)", [("x" * 900,)] * 50)
+    connection.close()
+    path.write_bytes(path.read_bytes()[:9000])
+    with pytest.raises(UnreadableError, match=r"of no known kind \(tables: t; cut short: 9000 of \d+ bytes are there"):
+        open_path(str(path))
 
 
 def test_no_tables(home: Path) -> None:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from inspector.model.text import HIDDEN
 from inspector.tui.draw import printable, strip
 from inspector.tui.line import ASCII_SIGNS, COLOURS, PENDING_SIGNS, RUN_STYLES, STEP_SIGNS, Line, Span, joined
+from inspector.tui.panes.cells import fit
 from tests.tui.examples import examples
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=60)
@@ -50,6 +51,17 @@ def test_a_line_of_twelve_megabytes_costs_what_a_short_one_does() -> None:
         begun = time.process_time()
         assert strip(Line((Span(text),)), 200, shift=200).cell_length == 200
         assert time.process_time() - begun < 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["e" + "\u0301" * 1000, "\u0301" * 1000 + "e" * 50, "a\u200b" * 500],
+    ids=["on a letter", "alone", "between letters"],
+)
+def test_marks_without_number_leave_the_columns_where_they_are(text: str) -> None:
+    line = Line((Span(fit(text, 20)), Span(fit(text, 10)), Span("here")))
+    drawn = strip(line, 40).text
+    assert cell_len(drawn[: drawn.index("here")]) == 30
 
 
 def test_ascii_signs_keep_their_width_and_the_rest_is_escaped() -> None:

@@ -28,8 +28,23 @@ def fit(text: str, cells: int) -> str:
     """`text` on one line of exactly `cells` cells: filled up, or cut with an ellipsis at its end."""
     line = one_line(masked(text[: 2 * cells + TAIL]))
     if cell_len(line) <= cells:
-        return set_cell_size(line, cells)
-    return set_cell_size(line, max(cells - 1, 0)) + "…"[:cells]
+        line = set_cell_size(line, cells)
+    else:
+        line = set_cell_size(line, max(cells - 1, 0)) + "…"[:cells]
+    return line if len(line) <= 2 * cells else _thinned(line, cells)
+
+
+def _thinned(line: str, most: int) -> str:
+    """The line with at most so many of the characters that take no cell: with a thousand marks on a letter, what
+    fills up the cells behind it would stand too far back to be drawn."""
+    kept = []
+    for character in line:
+        if not cell_len(character):
+            most -= 1
+            if most < 0:
+                continue
+        kept.append(character)
+    return "".join(kept)
 
 
 def column(texts: list[str], most: int) -> int:
