@@ -14,7 +14,7 @@ from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.tokens import Store, elements
 
 NOTHING = b"null"
-_BY_CONTROL = "put by an if or a loop, whose tokens are not in the journal"
+BY_CONTROL = "put by an if or a loop, whose tokens are not in the journal"
 
 
 class Machine(Protocol):
@@ -27,12 +27,13 @@ class Machine(Protocol):
 
 
 class Control:
-    """How far an if or a loop is. `items` are those of the iterable in hand, None where they are not known."""
+    """How far an if or a loop is. `items` are those of the iterable in hand, None where they are not known;
+    `doubtful`: whether a loop has one in hand is not known, since it fired where no record tells."""
 
-    __slots__ = ("emit", "index", "initialized", "items", "pending", "put_items")
+    __slots__ = ("doubtful", "emit", "index", "initialized", "items", "pending", "put_items")
 
     def __init__(self) -> None:
-        self.initialized = self.pending = False
+        self.initialized = self.pending = self.doubtful = False
         self.items: list[int] | None = None
         self.index = 0
         self.emit: int | None = None
@@ -48,6 +49,11 @@ class Controls:
 
     def state(self, actor: Actor) -> Control:
         return self._states.setdefault(id(actor), Control())
+
+    def is_pending(self, actor: Actor) -> bool:
+        """Whether a firing of it has begun and is not over."""
+        found = self._states.get(id(actor))
+        return found is not None and found.pending
 
     def restore(self, actor: Actor, saved: Checkpoint, entry: SavedActor) -> None:
         """Begin where the checkpoint of another run has it."""
@@ -72,14 +78,14 @@ class Controls:
             else:
                 self._end_loop(actor, step)
             if len(queue.fresh) < count:
-                self._machine.put(queue, self._store.unknown(_BY_CONTROL), step)
+                self._machine.put(queue, self._store.unknown(BY_CONTROL), step)
 
     def start(self, actor: Actor, step: int) -> None:
         """A firing of it begins: it takes its condition, or its iterable when it has none in hand, and puts
         the next item, if that is known; else the item is there when somebody takes it."""
         if self._is_if(actor):
             self._begin_if(actor, step)
-        else:
+        elif not self.state(actor).doubtful:
             self._begin_loop(actor, step)
             state = self.state(actor)
             if state.items is not None and state.index < len(state.items) and not state.put_items:
@@ -92,6 +98,10 @@ class Controls:
             if not state.pending:
                 self._begin_if(actor, step)
             self._end_if(actor, step)
+        elif state.doubtful:
+            ended = self._short(actor, "out", sizes)
+            self.settle(actor, sizes, step)
+            state.initialized, state.doubtful = not ended, False
         elif not state.put_items and self._short(actor, "item", sizes):
             self._item(actor, step)
         elif not state.put_items and (self._short(actor, "out", sizes) or "out" not in actor.outs):
@@ -101,10 +111,16 @@ class Controls:
 
     def settle(self, actor: Actor, sizes: dict[str, list[int]], step: int) -> None:
         """Take and put until the actor's queues have the sizes that the trace has."""
+        moved = False
         for queue in actor.queues():
             known = sizes.get(queue.id, [])
             if queue.ordinal < len(known):
+                before = len(queue.fresh)
                 self._settle(actor, queue, known[queue.ordinal], step)
+                moved = moved or (queue.out_port != "item" and len(queue.fresh) != before)
+        if moved and not self._is_if(actor):
+            state = self.state(actor)
+            state.doubtful, state.items = True, None
 
     def _is_if(self, actor: Actor) -> bool:
         named = actor.kind if actor.kind not in (None, "control") else f"control-{actor.name}"
@@ -120,7 +136,7 @@ class Controls:
         while queue.target == actor.name and len(queue.fresh) > size:
             self._machine.take(queue, step)
         while queue.source == actor.name and 0 < size - len(queue.fresh) < 10_000:
-            self._machine.put(queue, self._store.unknown(_BY_CONTROL), step)
+            self._machine.put(queue, self._store.unknown(BY_CONTROL), step)
 
     def _begin_if(self, actor: Actor, step: int) -> None:
         state = self.state(actor)
@@ -132,7 +148,7 @@ class Controls:
 
     def _end_if(self, actor: Actor, step: int) -> None:
         state = self.state(actor)
-        ref = self._store.unknown(_BY_CONTROL) if state.emit is None else state.emit
+        ref = self._store.unknown(BY_CONTROL) if state.emit is None else state.emit
         state.pending, state.emit = False, None
         for queue in actor.outs.get("out", ()):
             self._machine.put(queue, ref, step)
@@ -149,11 +165,18 @@ class Controls:
 
     def _item(self, actor: Actor, step: int) -> None:
         state = self.state(actor)
-        if state.items is not None and state.index >= len(state.items):
+        if not state.doubtful:
+            self._begin_loop(actor, step)
+        lists = next(iter(actor.ins.get("iter", ())), None)
+        while state.items is not None and state.index >= len(state.items):
+            # Nothing is left of this list; the next one may be empty too.
             self._end_loop(actor, step)
-        self._begin_loop(actor, step)
+            more = lists is not None and len(lists.fresh) > 0
+            self._begin_loop(actor, step)
+            if not more:
+                break
         known = state.items is not None and state.index < len(state.items)
-        ref = state.items[state.index] if known and state.items else self._store.unknown(_BY_CONTROL)
+        ref = state.items[state.index] if known and state.items else self._store.unknown(BY_CONTROL)
         state.index += 1
         state.put_items += 1
         for queue in actor.outs.get("item", ()):

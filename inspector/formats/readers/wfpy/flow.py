@@ -41,6 +41,16 @@ class Flow:
         """A token that is in the queue at the beginning."""
         queue.begin_with(ref, self.store.text(ref))
 
+    def hand_on(self, queue: Queue) -> None:
+        """What an output of a nested workflow holds at the beginning goes on with the first step, as what is put
+        there later does at once."""
+        owner = queue.scope.owner
+        beyond = owner.outs.get(queue.in_port) if queue.leaves and owner is not None else None
+        for text in list(queue.fresh) if beyond else ():
+            ref = self.take(queue, 1)
+            for other in beyond or ():
+                self.put(other, ref, 1, text)
+
     def put(self, queue: Queue, ref: int, step: int, text: Text = None) -> None:
         """Put a token on a queue; a token on an output of a nested workflow goes on at once."""
         if text is None:
@@ -125,7 +135,9 @@ class Flow:
             self._feed_to(scope.owner, queue, count, step)
         elif source is not None and source.is_control:
             self.controls.supply(source, queue, count, step)
-        elif source is not None and not source.makes(queue.out_port):
+        elif source is not None and (hidden := source.hides(queue.out_port)) | (not source.makes(queue.out_port)):
+            if hidden:
+                queue.blur(step)
             for _ in range(missing):
                 self.put(queue, self.store.unknown(), step)
         elif self.may_begin_with_more(queue):

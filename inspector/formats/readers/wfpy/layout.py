@@ -2,6 +2,7 @@
 order of connection, and which queue of the trace is which.
 """
 
+import re
 from collections.abc import Sequence
 
 from inspector.formats.readers.wfpy.artifacts import Facts
@@ -9,6 +10,8 @@ from inspector.formats.readers.wfpy.checkpoint import Checkpoint
 from inspector.formats.readers.wfpy.network import Network, Scope
 from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
 from inspector.formats.readers.wfpy.trace import Trace, segments
+
+_CONTROL = re.compile(r"(if|loop)(_\d+)?")
 
 
 def build(record: Facts | None, checkpoint: Checkpoint | None, trace: Trace | None, names: Network) -> Network:
@@ -68,10 +71,12 @@ def places(network: Network, trace: Trace) -> list[Queue | None]:
         for actor in network.root.actors.values()
         if actor.kind == "workflow" and actor.child is None and not actor.fired
     ]
-    for number, ids in enumerate(parts):
-        scope = network.root if number == 0 else _claim(free, ids)
-        if scope is None and unfired:
-            scope = network.root.inside(unfired.pop(0))
+    scopes = [network.root, *(_claim(free, ids) for ids in parts[1:])]
+    if scopes.count(None) == len(unfired):
+        # With more plans than that, some are deeper inside, and nobody knows which is whose.
+        left = iter(unfired)
+        scopes = [network.root.inside(next(left)) if scope is None else scope for scope in scopes]
+    for scope, ids in zip(scopes, parts, strict=False):
         found += connect(scope, ids) if scope is not None else [None] * len(ids)
     return found
 
@@ -82,6 +87,11 @@ def _claim(free: list[Scope], ids: Sequence[str]) -> Scope | None:
     if fitting is not None:
         free.remove(fitting)
     return fitting
+
+
+def _named(names: set[str]) -> set[str]:
+    """Those that are not the name of an if or loop: each plan has its own of these."""
+    return {name for name in names if not _CONTROL.fullmatch(name)}
 
 
 def overlay(network: Network, viewer: Facts) -> None:
@@ -95,5 +105,5 @@ def overlay(network: Network, viewer: Facts) -> None:
             continue
         left, _, right = queue_id.partition("-->")
         ends = {left.partition(".")[0], right.partition(".")[0]} - {BOUNDARY}
-        if (ends & top and not ends & nested) or not network.root.actors:
+        if (_named(ends & top) and not ends & nested) or not network.root.actors:
             network.root.queues_of(queue_id, 1)

@@ -72,6 +72,20 @@ class Actor:
             return self.fired and self.kind != "workflow"
         return any(queue.target == BOUNDARY and queue.in_port == port for queue in self.child.queues)
 
+    def hides(self, port: str) -> bool:
+        """Whether tokens can come out of a nested workflow at a port of which no line tells: an if or a loop
+        inside of it puts them."""
+        ends = () if self.child is None else self.child.queues
+        known = self.child is None or self.scope.network.complete
+        if not known and self.child is not None and (self.child.has_loose_controls() or not self.makes(port)):
+            return True  # by a queue that no line names
+        inner = ((queue, queue.scope.actors.get(queue.source)) for queue in ends if queue.target == BOUNDARY)
+        return any(
+            actor is not None and (actor.is_control or actor.hides(queue.out_port))
+            for queue, actor in inner
+            if queue.in_port == port
+        )
+
     def merges(self, port: str) -> bool:
         """Whether several actors inside put on one output: their order is not that of the journal's lines."""
         if self.child is None:
@@ -145,6 +159,14 @@ class Scope:
         self.network.discovered(queue)
         return queue
 
+    def has_controls(self) -> bool:
+        """Whether there is an if or loop in this plan, or in one inside of it."""
+        return any(actor.is_control for scope in self.walk() for actor in scope.actors.values())
+
+    def has_loose_controls(self) -> bool:
+        """Whether an if or loop in this plan has no known queue at its `out`."""
+        return any(actor.is_control and "out" not in actor.outs for actor in self.actors.values())
+
     def walk(self) -> "Iterator[Scope]":
         """This plan and all inside of it, depth first."""
         stack = [self]
@@ -156,14 +178,14 @@ class Scope:
 
 class Network:
     """All plans of a run. `late` is set when a queue at the edge of a nested workflow shows up after tokens
-    went past it: then what was rebuilt must be rebuilt again."""
+    went past it: then what was rebuilt must be rebuilt again. `complete`: a file names all of its queues."""
 
     def __init__(self) -> None:
         self._actors = self._queues = 0
         self._paths: dict[str, Actor] = {}
         self.root = Scope(self, (), None)
         self.late = False
-        self.running = False
+        self.running = self.complete = False
         self._unknown = False
 
     def count_actor(self) -> None:

@@ -65,6 +65,13 @@ class Queue:
         source = queue.scope.actors.get(queue.source)
         return source is not None and source.merges(queue.out_port)
 
+    def shuffled(self) -> bool:
+        """Whether what comes here may lie in another order than the lines say: an if or loop in a nested workflow
+        keeps what several actors put until it is done, and then it is handed on by queue."""
+        source = self.scope.actors.get(self.source)
+        child = source.child if source is not None else None
+        return child is not None and child.has_controls() and self.merged()
+
     def begin_with(self, ref: int, text: Text) -> None:
         """One more token that was there at the beginning, behind those known already."""
         self.fresh.insert(len(self.initial) - min(len(self.takes), len(self.initial)), text)

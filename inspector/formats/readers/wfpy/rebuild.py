@@ -14,7 +14,7 @@ from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.readers.wfpy import layout
-from inspector.formats.readers.wfpy.artifacts import Artifacts, beside, origin_of
+from inspector.formats.readers.wfpy.artifacts import Artifacts, beside, origin_of, whole
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
 from inspector.formats.readers.wfpy.journal import PIECES, Entry, Journal
 from inspector.formats.readers.wfpy.names import JOURNAL
@@ -121,6 +121,7 @@ class Rebuilt:
             record = None if self.outlived else self.artifacts.record
             network = layout.build(record, self.checkpoint or self.origin, self.trace, self._names)
             self.places = layout.places(network, self.trace) if self.trace is not None else []
+            network.complete = (self.checkpoint or self.origin) is not None or None not in (self.places or [None])
             viewer = self.artifacts.viewer or self.artifacts.live
             if viewer is not None and self.checkpoint is None and self.trace is None:
                 layout.overlay(network, viewer)
@@ -132,7 +133,7 @@ class Rebuilt:
         self.replay = Replay(network, self.store, self.journal, unknown_inputs="inputs" not in self.header)
         self._line, self.seq = self.journal.line_of(self._first), 0
         self._seed()
-        self.schedule = Schedule(self.trace, self.replay, self.places, self._unfinished())
+        self.schedule = Schedule(self.trace, self.replay, self.places, self._unfinished(), self._final())
         self.schedule.begin()
 
     def _choose(self) -> None:
@@ -186,6 +187,8 @@ class Rebuilt:
             for queue in self.network.plan(saved.scope).queues_of(saved.id, saved.ordinal + 1)[-1:]:
                 for index in range(len(saved.tokens)):
                     self.replay.seed(queue, origin.token(self.store, saved, index))
+        for queue in self.network.queues():
+            self.replay.hand_on(queue)
         for entry in origin.actors:
             actor = self.network.find((*entry.scope, entry.name))
             if actor is None:
@@ -208,6 +211,17 @@ class Rebuilt:
                 self.replay.controls.state(actor).items = self.checkpoint.items(self.store, saved.control)
             if not saved.scope and saved.pending is not None:
                 found.append(saved.name)
+        return found
+
+    def _final(self) -> dict[str, int | None]:
+        """How often each actor of the top plan had fired in the end, as the record or the checkpoint has it."""
+        found: dict[str, int | None] = {}
+        record = None if self.outlived else self.artifacts.record
+        for entry in record.objects("actors") if record is not None else ():
+            found[str(entry.get("instanceName"))] = whole(entry.get("fireCount"))
+        for saved in self.checkpoint.actors if self.checkpoint is not None else ():
+            if not saved.scope:
+                found[saved.name] = saved.fire_count
         return found
 
     def text(self, step: int) -> bytes:

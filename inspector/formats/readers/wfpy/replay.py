@@ -11,6 +11,7 @@ from hashlib import sha256
 import msgspec
 
 from inspector.formats.problems import Problems
+from inspector.formats.readers.wfpy.control import BY_CONTROL
 from inspector.formats.readers.wfpy.copies import copies, names_file
 from inspector.formats.readers.wfpy.flow import Flow
 from inspector.formats.readers.wfpy.journal import UNREAD, Entry, Journal
@@ -169,7 +170,10 @@ class Replay(Flow):
         if queue.is_vague(self.step) or self.lost_at is not None:
             queue.blur(self.step)
             return 0 if found is None else found + count
-        if queue.merged():
+        source = queue.scope.actors.get(queue.source)
+        if source is not None and (source.is_control or source.hides(queue.out_port)):
+            self._forget(queue, count, BY_CONTROL)
+        elif queue.merged():
             if found is not None and not queue.untaken_initial:
                 queue.bring_forward(found, count)
             else:

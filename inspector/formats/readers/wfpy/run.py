@@ -26,6 +26,7 @@ from inspector.formats.readers.wfpy.states import (
     store_of,
     traced_state,
 )
+from inspector.formats.readers.wfpy.telling import Telling
 from inspector.formats.readers.wfpy.verify import TraceCheck, fingerprint
 from inspector.model.run import Definition, Problem, RawRecord, Resume, Run, SourceInfo, State, Step
 from inspector.model.text import clean, one_line
@@ -101,12 +102,13 @@ class WfpyRun:
         """Hold what was rebuilt against what else is there."""
         self._found = Problems()
         size = rebuilt.journal.file.size
+        well = self._outcome().status == "completed"
+        unsure = Telling(rebuilt, ended_well=well).unsure
         if rebuilt.checkpoint is not None:
-            for problem in Comparison(rebuilt.checkpoint, rebuilt.replay).run():
+            for problem in Comparison(rebuilt.checkpoint, rebuilt.replay, unsure).run():
                 self._found.append(problem)
         if rebuilt.trace is not None and rebuilt.seq == rebuilt.replay.read:
-            well = self._outcome().status == "completed"
-            check = TraceCheck(rebuilt.trace, rebuilt.replay, rebuilt.places, ended_well=well)
+            check = TraceCheck(rebuilt.trace, rebuilt.replay, rebuilt.places, unsure, ended_well=well)
             for _ in check.run():
                 yield size, size
             for problem in check.problems:

@@ -6,7 +6,7 @@ then are exact.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from inspector.formats.readers.wfpy.network import Actor
 from inspector.formats.readers.wfpy.queues import Queue
@@ -16,24 +16,36 @@ from inspector.formats.readers.wfpy.trace import Trace
 
 class Schedule:
     """`firings` has, per actor without lines of its own, behind which step each firing began and was over, and
-    its number; `open` where one began that never was over. `steps` has the trace's number of each firing. The
-    trace's next step stands behind the journal's entry `due`; `told` is the replay's step at its last one."""
+    its number; `open` where one began that never was over, `gaps` the steps between which firings of it happened
+    that no step of the trace tells: inside of another's branch or body. `steps` has the trace's number of each
+    firing. The trace's next step stands behind the journal's entry `due`; `told` is the replay's step at its last
+    one. `final` are the counts of all firings of the top plan's actors, where a file tells them."""
 
     def __init__(
-        self, trace: Trace | None, replay: Replay, places: Sequence[Queue | None], unfinished: Sequence[str]
+        self,
+        trace: Trace | None,
+        replay: Replay,
+        places: Sequence[Queue | None],
+        unfinished: Sequence[str],
+        final: Mapping[str, int | None],
     ) -> None:
         self._trace, self._replay, self._places = trace, replay, places
         self._steps = trace.steps if trace is not None else []
         self._next = 0
         self._stepping = {step.actor_instance_name for step in self._steps}
-        self._unfinished = unfinished
+        self._unfinished, self._final = unfinished, final
         self.steps: dict[tuple[str, int], int] = {}
         self.firings: dict[str, list[tuple[int, int, int]]] = {}
         self.open: dict[str, int] = {}
+        self.gaps: dict[str, list[tuple[int, int]]] = {}
         for step in self._steps:
             self.steps[step.actor_instance_name, step.actor_fire_count] = step.step
         self.due = self._due()
         self.told = 0
+        self._doubtful: set[str] = set()
+        self._restored = {
+            actor.name for actor in replay.network.root.actors.values() if replay.controls.is_pending(actor)
+        }
 
     def reached(self, seq: int) -> None:
         """The journal's entries up to `seq` are done, and none waits."""
@@ -62,9 +74,14 @@ class Schedule:
                 inside = (step.journal_seq or 0) > seq
                 replay.controls.start(actor, replay.step + (1 if inside else 0))
                 self.open[actor.name] = replay.step
+                if replay.controls.state(actor).doubtful:
+                    self._doubtful.add(actor.name)
             return
         for name in self._unfinished:
             actor = self._actor(name)
+            if len(self._unfinished) > 1:
+                # One is inside of the other: which began first, and when the other did, is not known.
+                self.gaps.setdefault(name, []).append((self._last_end(name), sys.maxsize))
             if actor is not None and not ("cond" in actor.ins and not actor.ins["cond"][0].fresh):
                 replay.controls.start(actor, replay.step + 1)
                 self.open[actor.name] = replay.step
@@ -77,7 +94,7 @@ class Schedule:
         if step.actor_kind.startswith("control"):
             sizes = self._sizes(index)
             self._replay.controls.finish(actor, sizes, self._replay.step)
-            for inner in self._inner():
+            for inner in self._others(actor):
                 self._replay.controls.settle(inner, sizes, self._replay.step)
         elif step.actor_kind == "workflow":
             fired = step.actor_fire_count - (actor.base or 0)
@@ -88,20 +105,47 @@ class Schedule:
         else:
             return
         begun = self.open.pop(actor.name, self._replay.step)
+        gap = step.actor_kind.startswith("control") and step.actor_fire_count != self._told_count(actor) + 1
+        if gap:
+            self.gaps.setdefault(actor.name, []).append((self._last_end(actor.name), begun))
+        if actor.name in self._doubtful:
+            self.gaps.setdefault(actor.name, []).append((begun, self._replay.step))
+        if actor.name in self._restored and not gap:
+            begun = 0
+        self._restored.discard(actor.name)
+        self._doubtful.discard(actor.name)
         self.firings.setdefault(actor.name, []).append((begun, self._replay.step, step.actor_fire_count))
 
-    def _inner(self) -> list[Actor]:
-        """Ifs and loops inside of another's branch or body: their firings are steps of the trace nowhere."""
-        actors = self._replay.network.root.actors.values()
-        stepping = self._stepping
-        return [actor for actor in actors if actor.is_control and actor.name not in stepping]
+    def _others(self, actor: Actor) -> list[Actor]:
+        """The other ifs and loops: they may have fired inside of this one's branch or body, which is a step of the
+        trace nowhere."""
+        return [one for one in self._replay.network.root.actors.values() if one.is_control and one is not actor]
+
+    def _told_count(self, actor: Actor) -> int:
+        """How often an actor had fired by its last firing that is told."""
+        firings = self.firings.get(actor.name)
+        return firings[-1][2] if firings else actor.base or 0
+
+    def _last_end(self, name: str) -> int:
+        firings = self.firings.get(name)
+        return firings[-1][1] if firings else 0
+
+    def final(self, actor: Actor) -> int | None:
+        """How often an actor of the top plan had fired in the end, where a file tells it."""
+        return self._final.get(actor.name)
 
     def tells(self, actor: Actor, step: int, *, certain: bool) -> bool:
         """Whether the trace tells of all firings of an if or loop up to a step; `certain` where nothing can have
         begun behind the trace's last step that is not known to have."""
+        if any(begin <= step < end for begin, end in self.gaps.get(actor.name, ())):
+            return False
         if actor.name in self.open:
             return True
-        return actor.name in self._stepping and (certain or step <= self.told)
+        final = self.final(actor)
+        if final is not None and final > self._told_count(actor) and step >= self._last_end(actor.name):
+            return False
+        known = actor.name in self._stepping or final is not None
+        return known and (certain or step <= self.told)
 
     def _sizes(self, index: int) -> dict[str, list[int]]:
         sizes: dict[str, list[int]] = {}

@@ -13,8 +13,9 @@ from inspector.formats.readers.wfpy.chat import messages
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint, SavedActor
 from inspector.formats.readers.wfpy.doubt import NONE, doubt
 from inspector.formats.readers.wfpy.network import Actor, Network
-from inspector.formats.readers.wfpy.queues import BOUNDARY, Queue
+from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.rebuild import Rebuilt
+from inspector.formats.readers.wfpy.telling import Telling
 from inspector.formats.readers.wfpy.tokens import Store
 from inspector.formats.readers.wfpy.trace import NO_TOKEN, Size, Trace
 from inspector.formats.readers.wfpy.typed import typed
@@ -51,6 +52,7 @@ class RebuiltStates:
     ) -> None:
         self._rebuilt, self._folder, self._ended_well = rebuilt, folder, ended_well
         self._failed = failed
+        self._telling = Telling(rebuilt, ended_well=ended_well)
         self._doubt = NONE
         self._places = {id(queue): at for at, queue in enumerate(rebuilt.places) if queue is not None}
 
@@ -73,43 +75,23 @@ class RebuiltStates:
     def _queue(self, queue: Queue, step: int) -> model.Queue:
         rebuilt = self._rebuilt
         if queue.is_vague(step):
-            found = self._traced(queue, step)
-            if found is None:
-                return shown(queue, None, "unknown", None)
-            return from_trace(queue, found, rebuilt.trace, self._folder)
-        if id(queue) in self._doubt.queues or self._unsure(queue, step):
-            return shown(queue, None, "unknown", None)
+            return self._from_trace_alone(queue, step)
+        if id(queue) in self._doubt.queues or self._telling.unsure(queue, step):
+            return self._from_trace_alone(queue, step)
         refs = queue.contents(step)
         tokens = rebuilt.store.list(refs)
         unknown = rebuilt.store.count_unknown(refs)
         if unknown:
             return shown(queue, len(refs), "size", tokens if unknown < len(refs) else None)
+        if len(refs) > 1 and queue.shuffled():
+            return shown(queue, len(refs), "size", None)
         return shown(queue, len(refs), "complete", tokens)
 
-    def _unsure(self, queue: Queue, step: int) -> bool:
-        """Whether tokens may have moved that no record tells of: through an if or loop of which no firing is
-        recorded, or out of a nested workflow to a queue that no record names."""
-        actors, owner = queue.scope.actors, queue.scope.owner
-        source, target = actors.get(queue.source), actors.get(queue.target)
-        if source is not None and source.is_control and queue.out_port == "out" and not self._told(source, step):
-            return True
-        if target is not None and target.is_control and not self._told(target, step):
-            return queue.size(step) > 0
-        if target is not None and target.child is not None and self._quiet(target, step):
-            return True
-        if queue.source == BOUNDARY and owner is not None and self._quiet(owner, step):
-            return True
-        gone = queue.target == BOUNDARY and owner is not None and not owner.outs.get(queue.in_port)
-        return gone and queue.size(step) > 0
-
-    def _told(self, control: Actor, step: int) -> bool:
-        """Whether all that an if or loop took and put up to a step is recorded."""
-        rebuilt = self._rebuilt
-        if rebuilt.schedule is None or rebuilt.trace is None or control.scope.owner is not None:
-            return False
-        if self._ended_well and step >= rebuilt.replay.step:
-            return True
-        return rebuilt.schedule.tells(control, step, certain=self._ended_well or rebuilt.checkpoint is not None)
+    def _from_trace_alone(self, queue: Queue, step: int) -> model.Queue:
+        found = self._traced(queue, step)
+        if found is None:
+            return shown(queue, None, "unknown", None)
+        return from_trace(queue, found, self._rebuilt.trace, self._folder)
 
     def _traced(self, queue: Queue, step: int) -> Size | None:
         """What the trace says of a queue after the firing that is step `step`."""
@@ -155,45 +137,68 @@ class RebuiltStates:
         if not actor.starts or any(queue.is_vague(step) for queues in actor.ins.values() for queue in queues):
             return (None if actor.starts or not actor.ins else actor.base), None
         begun = bisect_right(actor.starts, step)
-        if self._quiet(actor, step):
+        if self._telling.quiet(actor, step):
             return None, None
         if not begun:
             return actor.base, None
         last = begun == len(actor.starts)
         cut = step < actor.ends[begun - 1]
         if not cut and last and not self._ended_well:
-            held = [queue for queue in self._inside(actor) if queue.size(step)]
-            if any(not queue.leaves for queue in held):
-                cut = True
-            elif any(queue.scope is not actor.child for queue in held):
-                return None, None  # what came out of a plan inside went where no record names
+            found = self._goes_on(actor, step)
+            if found is None:
+                return None, None
+            cut = found
         return (None if actor.base is None else actor.base + begun - cut), SUB_PLAN if cut else None
 
-    def _inside(self, actor: Actor) -> Iterator[Queue]:
-        for scope in actor.child.walk() if actor.child is not None else ():
-            yield from scope.queues
+    def _goes_on(self, composite: Actor, step: int) -> bool | None:
+        """Whether somebody inside of a nested workflow could fire, so that its firing is not over; None where that is
+        not known. What is left over for nobody does not matter."""
+        doubtful = False
+        for scope in composite.child.walk() if composite.child is not None else ():
+            for queue in scope.queues:
+                if queue.leaves:
+                    # What came out of a plan inside may have gone where no record names.
+                    doubtful = doubtful or (scope is not composite.child and queue.size(step) > 0)
+                elif queue.is_vague(step) or self._telling.unsure(queue, step):
+                    doubtful = True
+            for actor in scope.actors.values():
+                needs = self._needs(actor)
+                if any(not queue.size(step) for queue, count in needs if not count):
+                    continue
+                if needs and all(queue.size(step) >= max(count, 1) for queue, count in needs):
+                    if all(count for _, count in needs):
+                        return True
+                    doubtful = True
+        return None if doubtful else False
 
-    def _quiet(self, owner: Actor, step: int) -> bool:
-        """Whether a firing may be over in which nobody inside fired: it took its tokens at any moment since they
-        were there, which nothing but the trace tells."""
-        if self._rebuilt.trace is not None:
-            return False
-        begun = bisect_right(owner.starts, step)
-        later = owner.starts[begun : begun + 2]
-        if len(later) < 2 or later[0] != later[1]:
-            return False
-        heads = [queues[0] for queues in owner.ins.values() if queues]
-        return all(queue.size(step) > 0 for queue in heads)
+    def _needs(self, actor: Actor) -> list[tuple[Queue, int]]:
+        """The queues that an actor takes from, and how many tokens its last firing took; 0 where it never fired."""
+        heads = [queues[0] for queues in actor.ins.values() if queues]
+        if actor.child is not None:
+            return [(queue, 1) for queue in heads]
+        entry = (
+            self._rebuilt.journal.entry(self._rebuilt.replay.lines[actor.firings[-1] - 1]) if actor.firings else None
+        )
+        taken = {clean(queue_id): count for queue_id, count, _ in (entry.consumed if entry else None) or ()}
+        return [(queue, taken.get(queue.id, 0)) for queue in heads]
 
     def _control(self, actor: Actor, step: int) -> tuple[int | None, Value]:
         schedule = self._rebuilt.schedule
         if schedule is None or self._rebuilt.trace is None or actor.scope.path:
             return None, None
+        if not step and self._rebuilt.origin is not None:
+            entry = self._before(actor)
+            return whole(entry.get("fireCount")), typed(entry.get("pending"))
+        final = schedule.final(actor)
+        if self._ended_well and step >= self._rebuilt.replay.step and final is not None:
+            return final, None
+        told = not actor.is_control or self._telling.control(actor, step)
         firings = schedule.firings.get(actor.name, ())
         over = [number for _, end, number in firings if end <= step]
+        over = [number - 1 for begun, end, number in firings if begun <= step < end] or over
         inside = any(begun < step < end for begun, end, _ in firings)
         inside = inside or (actor.name in schedule.open and schedule.open[actor.name] < step)
-        if not inside and actor.is_control and not self._told(actor, step):
+        if not told and not any(begun < step < end for begun, end, _ in firings):
             return None, None
         return (over[-1] if over else actor.base), {"scopes": True} if inside else None
 

@@ -7,7 +7,7 @@ whose line follows. Such a difference is no disagreement.
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from inspector.formats.readers.wfpy.artifacts import Facts
 from inspector.formats.readers.wfpy.network import Network
@@ -22,11 +22,20 @@ BATCH = 64
 
 
 class TraceCheck:
-    """Compares step by step. `ended_well`: nothing was in flight at the end. `run` yields the number of steps
-    compared, now and then; `problems` are what was found."""
+    """Compares step by step. `unsure` says of which queues it is not known what is in them; `ended_well`: nothing
+    was in flight at the end. `run` yields the number of steps compared, now and then; `problems` are what was
+    found."""
 
-    def __init__(self, trace: Trace, replay: Replay, places: Sequence[Queue | None], *, ended_well: bool) -> None:
-        self._trace, self._replay, self._places = trace, replay, places
+    def __init__(
+        self,
+        trace: Trace,
+        replay: Replay,
+        places: Sequence[Queue | None],
+        unsure: Callable[[Queue, int], bool],
+        *,
+        ended_well: bool,
+    ) -> None:
+        self._trace, self._replay, self._places, self._unsure = trace, replay, places, unsure
         self._ended_well = ended_well
         self.problems: list[Problem] = []
 
@@ -54,7 +63,7 @@ class TraceCheck:
             if queue is None or queue.is_vague(step) or (queue.scope.path and queue.target == BOUNDARY):
                 continue
             least, most = self._range(queue, step)
-            if not least <= size.size <= most:
+            if not least <= size.size <= most and not self._unsure(queue, step):
                 number = self._trace.steps[index].step
                 name = "/".join((*queue.scope.path, queue.id))
                 message = f"step {number}: {size.size} tokens in {name}, and the journal's firings leave {least}"
