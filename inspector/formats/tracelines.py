@@ -14,7 +14,7 @@ import msgspec
 
 from inspector.formats.jsonlines import LineRun
 from inspector.formats.jsontext import Place
-from inspector.formats.linefile import BROKEN, visible
+from inspector.formats.linefile import BROKEN, LONG, visible
 from inspector.formats.lines import Scan, line_at, line_end
 from inspector.model.records import KIND, RECORDS, JournalRecord, StepRecord
 from inspector.model.run import Problem, RawRecord, Step
@@ -246,17 +246,17 @@ class TraceLines(LineRun):
 
     def _between(self, begin: int, end: int) -> Iterator[str]:
         """The lines in a part of the file that belong to the step behind them."""
-        scan = Scan(self.file, begin=begin)
+        scan = Scan(self.file, begin=begin, cut=LONG)
         offset = begin
         for lines, _ in scan.batches(64 << 10):
             for line in lines:
                 if offset >= end:
                     return
                 if self.searched(line):
-                    yield visible(line.rstrip(b"\r\n"))
-                offset += len(line)
-        if scan.scanned < end and self.searched(rest := scan.rest()):
-            yield visible(rest)
+                    yield visible(line_at(self.file, offset, scan.long.get(offset, len(line))))
+                offset += scan.long.get(offset, len(line))
+        if scan.scanned < end and self.searched(scan.rest()):
+            yield visible(line_at(self.file, scan.scanned))
 
 
 def plain(line: bytes) -> bool:

@@ -77,7 +77,7 @@ def _lines(file: File, begin: int) -> Iterator[tuple[bytes, int]]:
         for line in lines:
             if line.startswith(LEADS):
                 yield line, offset
-            offset += len(line)
+            offset += scan.long.get(offset, len(line))
     rest = scan.rest()
     if rest.startswith(LEADS):
         yield rest, scan.scanned

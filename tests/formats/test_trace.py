@@ -429,11 +429,13 @@ def test_where_lines_that_are_only_counted_stand_is_not_looked_for(path: Path, m
 def test_a_very_long_line_is_not_held(path: Path, end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linefile, "LONG", 200_000)
     monkeypatch.setattr(traceops, "CUT", 200_000)
+    monkeypatch.setattr(tracelines, "LONG", 200_000)
     read: list[int] = []
     one = File.read
     monkeypatch.setattr(File, "read", lambda file, at, length: read.append(length) or one(file, at, length))
     run = opened(path, text(records(3)) + b'{"x":"' + b"abc " * 500_000 + end)
     assert run.state(3) is not None
+    assert run.raw(3) is not None
     assert max(read) <= 1 << 20
     (problem,) = run.problems()
     assert "a line of 2,000,0" in problem.message
