@@ -75,9 +75,17 @@ class Columns(NamedTuple):
         """For these runs: as wide as what they hold, as far as there is room."""
         status = min(max((len(_status(entry.row)) for entry in entries), default=6), 24)
         holder = min(max((cell_len(entry.row.holder or "") for entry in entries), default=0), 16)
+        holder = max(holder, 6) if holder else 0
         names = max((cell_len(_name(entry.row)) + len(_lead(entry.depth)) for entry in entries), default=3)
-        room = width - status - (holder and holder + 1) - NUMBERS - IDS
-        return cls(max(min(names, room, 48), 12), status, max(holder, 6) if holder else 0)
+        room = width - status - (holder and holder + 1) - NUMBERS
+        sizes = {"name": max(min(names, room - IDS, 48), 12), "status": status, "holder": holder}
+        # Runs of one name are told apart by their ids: the other columns make room for those.
+        ids = min(max((cell_len(entry.row.id) for entry in entries if entry.row.name), default=0), 24)
+        lacking = ids - (room - sizes["name"])
+        for name, least in LEAST:
+            given = max(min(lacking, sizes[name] - least), 0)
+            sizes[name], lacking = sizes[name] - given, lacking - given
+        return cls(**sizes)
 
 
 NUMBERS = 17
@@ -85,6 +93,9 @@ NUMBERS = 17
 
 IDS = 14
 """Cells that are left at least for the id."""
+
+LEAST = (("holder", 9), ("name", 8), ("status", 16))
+"""What makes room for ids, in turn, and how many cells it keeps."""
 
 
 def titles(columns: Columns) -> Line:

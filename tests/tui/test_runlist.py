@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from inspector.model.run import RunLink, RunRow
 from inspector.tui import runlist
@@ -66,6 +67,15 @@ def test_lines_keep_to_their_columns() -> None:
             shown = text_of(line(entry, columns, fakes.NOW))
             assert shown[at:].startswith(entry.row.status)
     assert "holder" not in text_of(titles(Columns.of(entries[:1], 80)))
+
+
+def test_runs_of_one_name_are_told_apart_by_their_ids() -> None:
+    rows = [a_row("order-A-17-again", "interrupted"), a_row("order-A-17-late", "suspended")]
+    held = {"name": "refunds", "reason": "lease_expired", "holder": "vm:13973 silent"}
+    entries = ordered([structs.replace(row, **held) for row in rows])
+    columns = Columns.of(entries, 78)
+    for entry in entries:
+        assert entry.row.id in text_of(line(entry, columns, fakes.NOW))[:78]
 
 
 def test_a_run_tells_how_long_ago_it_was_touched() -> None:
