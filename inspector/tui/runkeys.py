@@ -1,6 +1,7 @@
 """What the keys of a run do: to the session, to the loader, and to what is typed."""
 
 from collections.abc import Set
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -9,7 +10,7 @@ from inspector.tui.columns import Filter
 from inspector.tui.keys import Where, bindings, typing
 from inspector.tui.masking import masked
 from inspector.tui.prompt import Prompt
-from inspector.tui.runlayout import RunLayout
+from inspector.tui.runlayout import LATE, RunLayout
 
 
 class RunKeys(RunLayout):
@@ -90,8 +91,14 @@ class RunKeys(RunLayout):
         if self.session.text:
             number, start = self.session.begin_search(), self.session.cursor + direction
             self.loader.find(number, self.session.text, start, direction < 0, self.session.filter)
+            self.set_timer(LATE, partial(self._say_finding, number))
         else:
             self.action_find()
+
+    def _say_finding(self, number: int) -> None:
+        begun = self.session.search
+        if begun is not None and self.session.search_number == number and not begun.total:
+            self.footer.tell(f"finding {self.session.text!r}: as soon as the file is read   Esc stops", "accent")
 
     def action_filter(self) -> None:
         from inspector.tui.pages import FilterPage

@@ -21,7 +21,7 @@ NARROW = 110
 """Columns below which timeline and state are two pages."""
 
 LATE = 0.15
-"""Seconds after which a state that has not come is said to be loading."""
+"""Seconds after which what has not come, a state or a hit, is said to be on its way."""
 
 
 class RunLayout(Screen[None]):

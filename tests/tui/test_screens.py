@@ -157,6 +157,17 @@ async def test_a_search_shows_its_progress_and_escape_ends_it(monkeypatch: pytes
         assert "finding" not in told(app)
 
 
+async def test_a_search_that_cannot_begin_yet_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = threading.Event()
+    app = app_for(monkeypatch, OneRun(fakes.Long(2000, batch=1000, gate=read), "x"))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: app.desk and app.desk.run and app.desk.run.session.last == 1000)
+        await pilot.press("slash", "z", "q", "enter")
+        await until(pilot, lambda: "finding 'zq': as soon as the file is read" in told(app))
+        read.set()
+        await until(pilot, lambda: "stands nowhere" in told(app))
+
+
 async def test_a_filter_is_put_together_and_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
         await press(pilot, "f")
