@@ -174,6 +174,54 @@ def test_states_follow_the_calls(path: Path) -> None:
     assert run.steps(2, 3)[0].summary == 'I look. → read({"path": "/a"}), wipe({"force": true})'
 
 
+def nested(end: int) -> tuple[dict[str, Any], ...]:
+    """An agent that asks for two calls, of which the first is an agent with a conversation of its own."""
+    outer = [said("assistant", asks("helper", "c1"), asks("wipe", "c2"))]
+    inner = [said("assistant", asks("read", "d1"), asks("read", "d2"))]
+    later = {"endTimeUnixNano": str(BEGIN + end * 10**6)}
+    return (
+        genai(1, "chat", input__messages=[said("user", "look")], output__messages=outer),
+        genai(3, "execute_tool", tool__name="helper", tool__call__id="c1", tool__call__result="helped") | later,
+        genai(4, "invoke_agent", 3) | later,
+        genai(5, "chat", 4, input__messages=[said("user", "help")], output__messages=inner),
+        genai(7, "execute_tool", 4, tool__name="read", tool__call__id="d1", tool__call__result="text"),
+    )
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_calls_of_the_agent_around_are_still_open(path: Path, killed: bool) -> None:
+    spans = nested(20)
+    kept = [spans[0], *spans[3:]] if killed else [genai(0, "invoke_agent", parent=None), *spans]
+    run = opened(path, lines(*kept))
+    state = run.state(len(run))
+    assert state is not None
+    assert next(message.text for message in state.messages or ()) == "help"
+    assert [one.call_id for one in state.pending or ()] == (["d2", "c1", "c2"] if killed else ["d2", "c2"])
+
+
+def test_a_conversation_is_that_of_the_agent_whose_step_it_is(path: Path) -> None:
+    tool = genai(12, "execute_tool", tool__name="wipe", tool__call__id="c2", tool__call__result="wiped")
+    run = opened(path, lines(genai(0, "invoke_agent", parent=None), *nested(9), tool))
+    state = run.state(len(run))
+    assert state is not None
+    assert [(one.role, one.call_id) for one in state.messages or ()] == [
+        ("user", None),
+        ("assistant", None),
+        ("tool", "c1"),
+        ("tool", "c2"),
+    ]
+    assert state.pending == ()
+
+
+def test_a_failure_that_was_caught_did_not_end_the_run(path: Path) -> None:
+    bad = {"status": {"code": 2, "message": "no"}}
+    inner = genai(2, "execute_tool", 1, tool__name="a") | bad
+    run = opened(path, lines(genai(0, "invoke_agent", parent=None) | bad, genai(1, "chat"), inner))
+    error = run.run().error
+    assert error is not None
+    assert (error.step, error.where) == (1, ("invoke_agent 0",))
+
+
 def test_a_killed_run_has_no_root(path: Path) -> None:
     run = opened(path, lines(*CHAT))
     assert (run.run().status, names(run)) == ("interrupted", ["chat 1", "execute_tool 3"])

@@ -20,6 +20,7 @@ CALL_ID, TOOL, ARGUMENTS, RESULT = (
 SHOWN_ELSEWHERE = {INPUT, OUTPUT, INSTRUCTIONS, "pydantic_ai.all_messages", "all_messages_events"}
 """Attributes that the messages of a state hold already."""
 
+_SPAN_KIND = "openinference.span.kind"
 _KINDS: dict[object, StepKind] = {
     "chat": "model",
     "text_completion": "model",
@@ -32,11 +33,17 @@ _KINDS: dict[object, StepKind] = {
 
 def kind(span: Span) -> StepKind:
     """What kind of step a span is."""
-    for name in ("gen_ai.operation.name", "openinference.span.kind"):
+    for name in ("gen_ai.operation.name", _SPAN_KIND):
         found = _text(span.attributes.get(name))
         if found is not None:
             return _KINDS.get(found, "node")
     return "node"
+
+
+def is_agent(span: Span) -> bool:
+    """Whether a span is the run of an agent, with model calls and tools of its own in it."""
+    attributes = span.attributes
+    return attributes.get("gen_ai.operation.name") == "invoke_agent" or attributes.get(_SPAN_KIND) == "AGENT"
 
 
 def attribute(span: Span, name: str) -> Value:

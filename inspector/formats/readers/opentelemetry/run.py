@@ -131,11 +131,12 @@ class Trace:
         )
 
     def _error(self, seq: int, root: Span) -> RunError:
-        """Why a run failed: what its root says, and where it happened as far as the last spans tell."""
+        """Why a run failed: what its root says, and where it happened as far as the last spans tell. A failure that
+        stopped at a span which went well is none of the run."""
         place, span = seq, root
         for other in range(len(self), max(len(self) - LAST, 0), -1):
             found = self.span(other)
-            if found is not None and found.failed:
+            if found is not None and found.failed and self._reaches(other, seq):
                 place, span = other, found
                 break
         told = root.exception() or span.exception() or {}
@@ -146,6 +147,18 @@ class Trace:
             step=place,
             where=self._path(place),
         )
+
+    def _reaches(self, seq: int, root: int) -> bool:
+        """Whether all spans from one up to the root failed; as far as they are known."""
+        above = self.parent(seq)
+        for _ in range(100):
+            span = self.span(above) if above is not None and above != root else None
+            if above is None or span is None:
+                return True
+            if not span.failed:
+                return False
+            above = self.parent(above)
+        return True
 
     def _path(self, seq: int) -> tuple[str, ...]:
         names: list[str] = []

@@ -13,31 +13,109 @@ if TYPE_CHECKING:
 
 BACK = 512
 """Spans before a step that are looked at for the last model call."""
+NEAR = 128
+"""Spans that are looked at for the calls of the agents around, when one is found."""
+DEEPEST = 100
+"""Spans above a step that are looked at for the agents that it is of."""
+
+
+Agent = int | str | None
+"""The step of an agent's span; the id of a span that is not in the file, and may be one's; None for no agent."""
+
+
+class Seen:
+    """The model calls and tools before a step, back to the last model call that is of no agent within another.
+    `calls` has the last model call of each agent."""
+
+    def __init__(self, run: "Trace", step: int) -> None:
+        self.calls: dict[Agent, Span] = {}
+        self.tools: list[tuple[Agent, Span]] = []
+        self.latest: Agent = None
+        for seq in range(step, max(step - BACK, 0), -1):
+            if self.calls and step - seq > NEAR:
+                break
+            span = run.span(seq)
+            kind = genai.kind(span) if span is not None else "node"
+            if span is None or kind not in ("model", "tools"):
+                continue
+            agent, outer = _agents(run, seq)
+            if kind == "tools":
+                # Those before the model call are in what it was given.
+                self.tools += [] if agent in self.calls else [(agent, span)]
+                continue
+            self.latest = agent if not self.calls else self.latest
+            self.calls.setdefault(agent, span)
+            if outer is None and not isinstance(agent, str):
+                break
+        self.tools.reverse()
+
+    def ran(self, agent: Agent) -> list[Span]:
+        """The tools that an agent ran since its last model call; those of which nobody knows whose they are too."""
+        return [span for whose, span in self.tools if whose == agent or whose not in self.calls]
+
+
+def _agents(run: "Trace", seq: int) -> tuple[Agent, Agent]:
+    """The agent that a step is of, and the agent around that one."""
+    found: list[Agent] = []
+    span, above = run.span(seq), run.parent(seq)
+    for _ in range(DEEPEST):
+        if above is None or len(found) == 2:
+            break
+        span = run.span(above)
+        if span is not None and genai.is_agent(span):
+            found.append(above)
+        above = run.parent(above)
+    if above is None and span is not None and span.parent is not None:
+        found.append(span.parent)
+    return (found[0] if found else None), (found[1] if len(found) > 1 else None)
 
 
 def state(run: "Trace", step: int) -> State:
-    """The state after a step: what the last model call before it and the tools run since then tell. The
-    attributes of the step's own span are its values; those of the resource belong to step 0."""
+    """The state after a step: what the last model call before it and the tools run since then tell, of the agent that
+    the step is of, or of the one around that as long as it has not called a model. The attributes of the step's own
+    span are its values; those of the resource belong to step 0."""
     if step == 0:
         return _before(run)
-    since: list[Span] = []
-    call = None
-    for span in _back(run, step):
-        if genai.kind(span) == "model":
-            call = span
-            break
-        since.append(span)
+    seen = Seen(run, step)
     values = _values(run.span(step))
+    talking = _talking(run, step, seen)
+    call = seen.calls.get(talking)
     said = genai.conversation(call) if call else None
     if call is None or said is None:
         return State(step=step, values=values)
-    done = [span for span in reversed(since) if genai.kind(span) == "tools"]
+    done = seen.ran(talking)
+    pending = list(_pending(run, step, said[-1].calls or () if said else (), done))
+    for agent, other in seen.calls.items():
+        if agent != talking and _goes_on(run, agent, step):
+            asked = [
+                one for message in genai.messages(genai.attribute(other, genai.OUTPUT)) for one in message.calls or ()
+            ]
+            pending += _pending(run, step, tuple(asked), seen.ran(agent))
     return State(
         step=step,
         messages=(*said, *(_result(span) for span in done if span.end is not None)),
-        pending=tuple(_pending(run, step, said[-1].calls or () if said else (), done)),
+        pending=tuple(pending),
         values=values,
     )
+
+
+def _talking(run: "Trace", step: int, seen: Seen) -> Agent:
+    """The agent whose conversation is that of a step."""
+    agent, outer = _agents(run, step)
+    if agent in seen.calls or not seen.calls:
+        return agent
+    return outer if outer in seen.calls else seen.latest
+
+
+def _goes_on(run: "Trace", agent: Agent, step: int) -> bool:
+    """Whether an agent is not over when a step begins. What the outermost left open is open when it is over too."""
+    if not isinstance(agent, int) or _agents(run, agent)[0] is None:
+        return True
+    span = run.span(agent)
+    now = run.span(step)
+    if span is None or span.end is None or now is None or now.start is None:
+        return True
+    return span.end > now.start and step < len(run)
 
 
 def _values(span: Span | None) -> dict[str, Value]:
