@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from inspector.formats.files import UTF8_MARK
-from inspector.formats.jsontext import BREAKS_OFF, MARKED, NOTES, RETURNED, SALVAGE_LIMIT, Damaged, Place
+from inspector.formats.jsontext import BREAKS_OFF, DEEPER, MARKED, NOTES, RETURNED, SALVAGE_LIMIT, Damaged, Place
 from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import MAX_DEPTH, Number, Value, clean_value, decimal, integer, preview, tag
@@ -93,7 +93,7 @@ class Reading:
             elif expect == "value" and mark is not None:
                 if len(stack) > MAX_DEPTH:
                     skipping, cut_at = 1, begin
-                    self._note(begin, f"deeper than {MAX_DEPTH} levels: cut")
+                    self._note(begin, f"{DEEPER} {MAX_DEPTH} levels: cut")
                     continue
                 container: Any = [] if mark == b"[" else {}
                 self._put(stack, keys, container)

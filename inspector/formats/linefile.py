@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from inspector.formats.files import File
-from inspector.formats.jsontext import Damaged, Place, parse
+from inspector.formats.jsontext import DEEPER, Damaged, Place, parse
 from inspector.formats.lines import Scan
 from inspector.model.run import Problem, Severity, SourceInfo
 from inspector.model.text import clean
@@ -112,9 +112,10 @@ class LineFile:
     def _problem(self, message: str) -> Problem:
         return Problem(severity="warning", where=self.file.label, message=message)
 
-    def value(self, line: bytes, offset: int, begin: Callable[[], int] | None = None) -> Value:
+    def value(self, line: bytes, offset: int, begin: Callable[[], int] | None = None, *, deep: bool = True) -> Value:
         """The value of a line, its problems noted by their place. `begin` tells where the text stands where it is
-        but a part of what begins at `offset`. Raises Damaged."""
+        but a part of what begins at `offset`. Without `deep`, what is cut for its depth is not said: its parts, which
+        are shown, are less deep. Raises Damaged."""
         problems: list[Problem] = []
         value = self._parse(line, offset, Place(self.file.label, 0, offset), problems)
         # Rare: only now is it worth knowing the line's number, and once, as many spans may have the same resource.
@@ -123,7 +124,8 @@ class LineFile:
             problems.clear()
             self._parse(line, offset, self._scan.place(begin() if begin else offset), problems)
             for problem in problems:
-                self.met(problem)
+                if deep or not problem.message.startswith(DEEPER):
+                    self.met(problem)
         return value
 
     def _parse(self, line: bytes, offset: int, place: Place, problems: list[Problem]) -> Value:

@@ -376,6 +376,24 @@ def test_a_list_of_objects(path: Path, form: str, limit: int, monkeypatch: pytes
     assert [problem.severity for problem in between.problems()].count("error") == 1
 
 
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+def test_what_stands_behind_a_list_is_said(path: Path, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_units(monkeypatch, limit)
+    whole = json.dumps([otlp(span(0)), otlp(span(1, parent=0))])
+    behind = json.dumps(otlp(span(2, parent=0)))
+    for data, said in ((whole[:-1], "breaks off"), (f"{whole}\n{behind}", "more text behind the list")):
+        run = opened(path, data.encode())
+        assert [said in problem.message for problem in run.problems() if problem.severity == "error"] == [True]
+        assert len(run) == (3 if behind in data else 2)
+
+
+def test_what_is_cut_for_its_depth_is_said_once(path: Path) -> None:
+    deep = '{"arrayValue":{"values":[' * 400 + '{"stringValue":"x"}' + "]}}" * 400
+    text = json.dumps(otlp(span(0, attributes=["deep"]))).replace('"deep"', f'{{"key":"deep","value":{deep}}}')
+    run = opened(path, text.encode())
+    assert len([problem for problem in run.problems() if "deeper than" in problem.message]) == 1
+
+
 @given(st.data())
 def test_a_long_unit_has_the_parts_of_a_short_one(data: st.DataObject) -> None:
     """Whatever the order of its keys and wherever it breaks off."""
@@ -551,6 +569,30 @@ def test_a_growing_file(path: Path) -> None:
             assert [step.seq for step in run.steps(1, 9)] == list(range(1, len(run) + 1))
         assert names(run)[1:] == ["part 1", "part 2", "part 3", "part 4"]
         assert (len(run), [p for p in run.problems() if p.severity == "error"]) == (5, [])
+
+
+def test_spans_of_a_unit_that_goes_on_are_not_taken_in_twice(path: Path) -> None:
+    data = json.dumps(otlp(*(span(number, parent=0) for number in (1, 2, 3)), span(0, "root")), indent=2).encode()
+    run = opened(path, data[: data.index(b'"b000000000000003"')])
+    assert len(run) == 2
+    with path.open("ab") as file:
+        file.write(data[path.stat().st_size :])
+    run.refresh()
+    assert len(run) == 4
+    assert not run.problems()
+
+
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+def test_a_span_that_is_none_leaves_those_before_it_once(
+    path: Path, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_units(monkeypatch, limit)
+    monkeypatch.setattr(units, "CHUNK", 2)
+    spans = [span(0, "root"), *(span(number, parent=0) for number in (1, 2, 3))]
+    spans[3] = 5
+    run = opened(path, json.dumps([otlp(*spans)]).encode())
+    assert names(run)[:3] == ["root 0", "part 1", "part 2"]
+    assert not [problem for problem in run.problems() if "once more" in problem.message]
 
 
 # search, the price, and hostile files

@@ -106,6 +106,14 @@ def is_list(text: Text) -> bool:
     return head[:1] == b"[" and head[1:].lstrip()[:1] in (b"{", b"")
 
 
+def is_closed(text: Text) -> bool:
+    """Whether the list that a text begins with has its end."""
+    cutter = Spans(text)
+    with suppress(Damaged):
+        return cutter.skip(cutter.start())[1]
+    return False
+
+
 def _of_object(text: Text) -> list[Part]:
     return [
         (one, resource.resource, scope.scope)

@@ -24,7 +24,7 @@ from inspector.formats.jsontext import MARKED, Damaged, Place
 from inspector.formats.linefile import BROKEN, EDGE, LineFile
 from inspector.formats.readers.opentelemetry import span as spans
 from inspector.formats.readers.opentelemetry.ids import SpanIds, console_ids, ids_of, ids_of_one, number_of
-from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut, is_list
+from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut, is_closed, is_list
 from inspector.formats.readers.opentelemetry.span import Span
 from inspector.model.run import SourceInfo
 
@@ -135,7 +135,8 @@ class SpanFile(LineFile):
                     self._add_each(unit, place, offset, chunk, text)
                 place += len(chunk)
             if self._list and bytes(text[-EDGE:]).rstrip()[-1:] != b"]":
-                self.damage(offset, "the list of spans breaks off")
+                closed = is_closed(text)
+                self.damage(offset, "more text behind the list of spans" if closed else "the list of spans breaks off")
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             self._forget(unit)
             if not self._add_console(unit, text):
@@ -216,7 +217,7 @@ class SpanFile(LineFile):
         try:
             if len(text) > LONG:
                 raise ValueError("broken off, or no JSON")
-            value = self.value(bytes(text), offset)
+            value = self.value(bytes(text), offset, deep=False)
             if not isinstance(value, list if self._list else dict):
                 raise ValueError("no object")
         except BROKEN as error:
