@@ -377,3 +377,24 @@ def test_a_lease_is_kept_while_a_run_is_driven(path: str) -> None:
     assert slow.prompt("go").durable(store, key="k").run_sync().status == "completed"
     assert len(renewed) >= 4
     store.close()
+
+
+def test_a_store_that_others_make_just_now_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upgrade, busy = connection.Connection._upgrade, sqlite3.OperationalError("database is locked")
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    refused: list[object] = []
+
+    def often(self: connection.Connection) -> None:
+        if len(refused) < 3:
+            refused.append(self)
+            raise busy
+        upgrade(self)
+
+    monkeypatch.setattr(connection.Connection, "_upgrade", often)
+    connection.Connection(str(tmp_path / "a.db")).close()
+    assert len(refused) == 3
+    refused.clear()
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.0)
+    with pytest.raises(StoreError) as caught:
+        connection.Connection(str(tmp_path / "b.db"))
+    assert caught.value.code == "locked"
