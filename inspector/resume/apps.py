@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 import traceback
+from types import ModuleType
 from typing import Any
 
 from inspector.errors import UsageError
@@ -97,9 +98,16 @@ def _attribute(target: str, module: Any, attribute: str) -> Any:
         try:
             value = getattr(value, name)
         except AttributeError:
-            names = ", ".join(sorted(name for name in vars(module) if not name.startswith("_"))[:12])
+            names = ", ".join(_named(module)[:12])
             raise UsageError(target, f"has no attribute {name!r}; there are {one_line(names)}") from None
     return value
+
+
+def _named(module: Any) -> list[str]:
+    """The names in a module: first of what could be meant, and then of functions, classes and plain values."""
+    plain = (str, int, float, list, dict, tuple, set, ModuleType, type(None))
+    names = sorted(name for name in vars(module) if not name.startswith("_"))
+    return sorted(names, key=lambda name: isinstance(value := vars(module)[name], plain) or callable(value))
 
 
 def _inside(folder: str, module: object) -> str | None:

@@ -14,7 +14,7 @@ from inspector.model.run import Record, RunStatus
 from inspector.model.values import Value
 from inspector.runner.preflight import ACCEPTABLE, Finding, Reconciling, Resolution, Work
 
-Question = Literal["approve", "answer", "reconcile", "resolve"]
+Question = Literal["approve", "answer", "reconcile", "resolve", "mend"]
 
 MUST_ACCEPT = frozenset({"runs_again", "side_effects", "already_resumed", "tool_changed"})
 """Warnings that somebody must accept before anything runs."""
@@ -37,7 +37,7 @@ class Planned(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 class Need(Record, frozen=True, kw_only=True):
     """A decision that is owed before the run can go on; `detail` says what about. One to `resolve` a call that was
-    not on offer is owed by nobody: hooks may do it."""
+    not on offer is owed by nobody: hooks may do it. To `mend` one is a way around a refusal, and no plan's own."""
 
     call_id: str
     name: str
@@ -152,6 +152,8 @@ class Decisions(Record, frozen=True, kw_only=True):
         """Whether a need has its decision."""
         if need.question == "approve":
             return need.call_id in self.approve or need.call_id in self.deny
+        if need.question == "mend":
+            return need.call_id in {*self.deny, *self.answer, *self.arguments}
         made = {"answer": self.answer, "reconcile": self.reconcile, "resolve": self.resolve}
         return need.call_id in made[need.question]
 

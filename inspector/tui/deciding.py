@@ -30,6 +30,10 @@ RESOLVED = {
 """The same of a call that was not on offer."""
 
 
+FREE = ("resolve", "mend")
+"""What may be decided, and need not."""
+
+
 class Deciding:
     """The decisions so far, and the last plan that was made with them."""
 
@@ -54,7 +58,7 @@ class Deciding:
 
     def owed(self) -> list[Need]:
         """What is still to be decided."""
-        return [need for need in self.needs() if need.question != "resolve" and not self.decisions.met(need)]
+        return [need for need in self.needs() if need.question not in FREE and not self.decisions.met(need)]
 
     def ways(self, need: Need) -> tuple[str, ...]:
         """What a call that was not on offer can be resolved to."""
@@ -85,6 +89,8 @@ class Deciding:
         if call in made.resolve:
             resolved, text = made.resolve[call], made.resolve[call].text or ""
             return RESOLVED[resolved.how].format(text) + (f": {text}" if text and resolved.how != "repair" else "")
+        if need.question == "mend" and call in made.arguments and call not in _refused(self.plan):
+            return "runs with these arguments"
         return None
 
     def decide(self, need: Need, how: str, value: Value = None) -> None:
@@ -112,6 +118,7 @@ class Deciding:
         """Take a decision back."""
         made, call = self.decisions, need.call_id
         self._set(
+            arguments=_without(made.arguments, call) if need.question == "mend" else made.arguments,
             approve=tuple(other for other in made.approve if other != call),
             deny=_without(made.deny, call),
             answer=_without(made.answer, call),
@@ -195,7 +202,17 @@ def _open(plan: Plan) -> list[Need]:
     """What a plan wants decided, and what it lets one decide."""
     named = ((item.call_id, item) for item in plan.runs if item.ways)
     free = [Need(call_id=call, name=item.name, question="resolve", detail=item.note) for call, item in named if call]
-    return [*plan.needs, *free]
+    known = {need.call_id for need in plan.needs}
+    refused = {call: name for call, name in _refused(plan).items() if call not in known}
+    return [*plan.needs, *free, *(Need(call_id=call, name=name, question="mend") for call, name in refused.items())]
+
+
+def _refused(plan: Plan | None) -> dict[str, str]:
+    """The calls of an agent that cannot run as they are, with their names."""
+    if plan is None or plan.driver != "agent":
+        return {}
+    names = {item.subject for item in plan.refusals if item.code in ("tool_missing", "arguments_invalid")}
+    return {item.call_id: item.name for item in plan.runs if item.call_id and item.name in names and not item.ways}
 
 
 def _without(values: dict[str, Any], name: str) -> dict[str, Any]:

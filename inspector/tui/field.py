@@ -2,6 +2,7 @@
 
 from textual import events
 from textual.binding import Binding
+from textual.geometry import Region
 from textual.widgets import Input
 
 from inspector.model.text import one_line
@@ -36,6 +37,11 @@ class Field(Input):
         event.prevent_default()
         if event.key in ACTIONS:
             await self.run_action(ACTIONS[event.key])
+
+    def on_resize(self) -> None:
+        """Textual leaves a long text where it begins, with the cursor out of sight."""
+        at = self.cursor_screen_offset.x - self.content_region.x + self.scroll_offset.x
+        self.scroll_to_region(Region(at, 0, 1, 1), force=True, animate=False)
 
     def on_paste(self) -> None:
         self._insert_typed()

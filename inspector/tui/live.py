@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from inspector.model.text import one_line
 from inspector.model.values import preview
 from inspector.tui.line import Line, Span, text_of
@@ -83,8 +85,8 @@ class Live:
         """Stop at the next boundary."""
         self.resumption.steering.stop()
 
-    def line(self) -> Line:
-        """How it goes, in one line."""
+    def line(self, width: int = 80) -> Line:
+        """How it goes, in one line of `width` cells: of what a model says, the end."""
         if self.error is not None:
             return Line((Span(" ended: ", "failed"), Span(self.error, "failed")))
         if self.left is not None:
@@ -103,9 +105,12 @@ class Live:
         else:
             told = Span(" running  ", "running")
         keys = "Ctrl-C once more does not wait" if steering.stopping else "Ctrl-C stops"
-        tail = "" if self.held else masked(self._said.replace("\n", " "))[-60:] or self._at
-        parts = [told, Span(f"{count}  "), Span(f"{keys}  ", "dim"), Span(tail, "accent")]
-        return Line(tuple(parts))
+        parts = [told, Span(f"{count}  "), Span(f"{keys}  ", "dim")]
+        said = "" if self.held else masked(self._said.replace("\n", " "))
+        room = max(width - cell_len(text_of(Line(tuple(parts)))), 1)
+        while cell_len(said) > room:
+            said = said[1 + (cell_len(said) - room) // 2 :]
+        return Line((*parts, Span(said or ("" if self.held else self._at), "accent")))
 
     def line_text(self) -> str:
         """The same without its styles."""

@@ -26,6 +26,7 @@ QUESTIONS = {
     "answer": "wants an answer",
     "reconcile": "what became of it?",
     "resolve": "what was meant?",
+    "mend": "it cannot run so",
 }
 OPTIONS = {
     "approve": (
@@ -41,6 +42,12 @@ OPTIONS = {
         ("failure", "it failed: record that"),
         ("abort", "give up the whole run"),
         ("leave", "leave it open"),
+    ),
+    "mend": (
+        ("deny", "x  deny: it does not run, and the model is told why"),
+        ("answer", "i  answer: this is its result, and it does not run"),
+        ("edit", "e  edit its arguments here"),
+        ("editor", "E  edit its arguments in an editor"),
     ),
     "resolve": (
         ("retry", "ask the model once more, and tell it why"),
@@ -65,6 +72,7 @@ KEYS = {
     "answer": "i answers  x denies  Enter: all",
     "reconcile": "Enter: retry, a result, a failure, abort, leave",
     "resolve": "Enter: what can be decided, before a hook does",
+    "mend": "x denies  i answers  e edits its arguments  Enter: all",
 }
 
 EDIT_KEYS = "e edits it again  x takes it back  w says why  Enter: all"

@@ -382,7 +382,8 @@ class ResumePage(Page):
                 "Whoever drives it stops at its next boundary. What is under way there may happen twice.",
                 "An empty reason takes nothing over. The reason is written into the new run's journal.",
             )
-            self._ask("Take the run over?", told, "because:", self.deciding.take_over)
+            before = self.deciding.decisions.take_over or ""
+            self._ask("Take the run over?", told, "because:", self.deciding.take_over, before)
 
     def action_output(self) -> None:
         """What the code printed."""

@@ -36,6 +36,8 @@ class RunResume(RunActions):
     BINDINGS: ClassVar[list[BindingType]] = bindings("live")
     desk: Desk | None = None
     _kept: tuple[int, Deciding] | None = None
+    _at_end = False
+    """Whether the plan that was shown last is one of the run's end."""
     live: Live | None = None
     shows: Live | None = None
     """The run whose trace this screen shows, where it is driven here."""
@@ -168,6 +170,7 @@ class RunResume(RunActions):
         at = self.session.last if step is None else step
         deciding = self.decided_at(at)
         deciding.planned = None
+        self._at_end = step is None and rerun is None
         if rerun is None:
             self.keep(at, deciding)
         self.app.push_screen(ResumePage(self, resumption, deciding if rerun is None else None))
@@ -192,7 +195,9 @@ class RunResume(RunActions):
         resumption.start(decisions, plan.plan)
 
     def left(self, resumption: Resumption) -> None:
-        """The plan was left."""
+        """The plan was left: what was decided in it stays. The run may have become longer than it was as it came."""
+        if self._at_end and self._kept is not None:
+            self._kept = self.session.last, self._kept[1]
         if not resumption.driven:
             resumption.close()
 
@@ -224,6 +229,9 @@ class RunResume(RunActions):
                 page.leave()
                 self._show(live, ended.trace)
             else:
+                # There is nothing to tell of it beside its plan.
+                self.live = None
+                self.update_live()
                 page.finished(told)  # type: ignore[arg-type]
                 if ended is not None and ended.status == "completed":
                     page.footer.tell(f"completed: {live.line_text()}", "done")
@@ -298,7 +306,8 @@ class RunResume(RunActions):
         breaks = self.means.breaks
         told = [
             "Before a tool, a node or a model call of a name (* stands for anything), or behind a step of which "
-            "something holds: tool:refund  node:review/*  model:*  step:status=failed  step:seq>=40",
+            "something holds: tool:refund  node:review/*  model:*  step:status=failed  step:seq>=40 (seq is the new "
+            "run's own number)",
             *(f"held at {text}: enter it once more to take it back" for text in breaks),
         ]
         self.app.push_screen(
@@ -373,7 +382,7 @@ class LiveBar(Bar):
 
     def lines(self) -> tuple[Line, ...]:
         live = self._run.shows or self._run.live
-        return (live.line(),) if live is not None else ()
+        return (live.line(self.size.width or self.app.size.width),) if live is not None else ()
 
     def update(self) -> None:
         super().update()

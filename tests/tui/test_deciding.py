@@ -1,11 +1,23 @@
 """What is decided about calls: what counts as an edit, where the cursor goes, what the key to run says it will do."""
 
+import json
+import os
 import shutil
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from inspector.resume import check, open_job
+from inspector.resume.apps import load
+from inspector.resume.steering import Steering, read_break
+from inspector.tui.driving import Resumption, Said
+from inspector.tui.line import text_of
+from inspector.tui.live import Live
 from inspector.tui.outputpage import OutputPage
+from inspector.tui.reports import Part
 from inspector.tui.runscreen import RunScreen
 from tests.tui.resuming import ended, gate, opened, planned, two
 from tests.tui.screens import Pasted, press, row_texts, run_screen, texts, until
@@ -109,3 +121,109 @@ async def test_the_output_of_a_run_is_there_also_when_it_waits_again_and_goes_on
         await press(pilot, "q", "q", "q")
         assert run_screen(app).shows is None
         await until(pilot, lambda: any("already_resumed" in row for row in texts(app)[:3]))
+
+
+READY = '''
+from inspector import Agent, Call, ScriptedModel, tool
+
+@tool
+def pay(order: str, amount: int) -> str:
+    """Pay."""
+    return f"paid {amount} for {order}"
+
+@tool
+def other() -> str:
+    """Another."""
+
+script = ScriptedModel([Call("pay", {"order": "A-1", "amount": 5})], "Done.")
+agent = Agent("shop", model=script, tools=[pay])
+'''
+
+
+@pytest.mark.parametrize("how", ["deny", "answer", "edit"])
+async def test_a_call_that_cannot_run_as_it_is_can_be_decided_about(how: str, tmp_path: Path) -> None:
+    file = tmp_path / "ready_app.py"
+    file.write_text(READY)
+    path = str(tmp_path / "ready.jsonl")
+    control = Steering(lambda event: None, [read_break("tool:pay")], stops=True)
+    with ThreadPoolExecutor(1) as pool:
+        going = load(f"{file}:agent").value.prompt("Go.").control(control)
+        assert pool.submit(lambda: going.run_sync(trace=path)).result().status == "suspended"
+    change = ("amount: int", "amount: str") if how == "edit" else ("tools=[pay]", "tools=[other]")
+    file.write_text(READY.replace(*change))
+    async with opened(path, f"{file}:agent") as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert page.need is not None
+        assert page.need.question == "mend"
+        assert "refused" in texts(app)[1]
+        assert not page.deciding.owed()
+        if how == "deny":
+            await press(pilot, "x", *"gone", "enter")
+        elif how == "answer":
+            await press(pilot, "i", *"by hand", "enter")
+        else:
+            await press(pilot, "e", "ctrl+u", Pasted('{"order": "A-1", "amount": "6"}'), "enter")
+        page = await planned(app, pilot)
+        while page.deciding.unaccepted():
+            await press(pilot, "c")
+            await planned(app, pilot)
+        word = {"deny": "denied: gone", "answer": 'answered: "by hand"', "edit": "runs with these arguments"}[how]
+        assert any(word in row for row in row_texts(page.rows))
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+
+
+async def test_what_was_decided_stays_also_where_the_run_was_shorter_when_the_plan_was_made(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        run_screen(app)._kept = run_screen(app).session.last - 1, page.deciding  # as it was when it came
+        await press(pilot, "a")
+        await planned(app, pilot)
+        await press(pilot, "q", "r")
+        page = await planned(app, pilot)
+        assert page.deciding.decisions.approve == ("c1",)
+
+
+async def test_of_a_run_that_did_not_begin_nothing_is_told_beside_its_plan(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        await planned(app, pilot)
+        await press(pilot, "a", "down", "down", "a")
+        page = await planned(app, pilot)
+        file = Path(target.rpartition(":")[0])
+        file.write_text(file.read_text().replace("amount: int", "amount: str"))
+        await press(pilot, "r")
+        await until(pilot, lambda: not page.starting and page.deciding.plan and page.deciding.plan.refusals)
+        await press(pilot, "q")
+        assert not any(row.startswith(" ended:") for row in texts(app))
+
+
+def test_the_end_of_what_a_model_says_is_in_sight() -> None:
+    live = Live(Resumption(lambda told: None, Part("x"), target="app.py:agent"))
+    live.resumption.close()
+    live.take(Said("word " * 60 + "the end"))
+    for width in (60, 80, 200):
+        told = text_of(live.line(width))
+        assert told.endswith("the end")
+        assert len(told) <= width
+
+
+def test_what_is_under_way_elsewhere_is_told_with_its_key_where_it_is_taken_over(tmp_path: Path) -> None:
+    """Its journal says so also while its process is still there."""
+    text = Path("examples/refund-killed.jsonl").read_text()
+    header, rest = text.split("\n", 1)
+    record = json.loads(header)
+    record["started"] = datetime.now(UTC).isoformat()
+    record["program"] |= {"pid": os.getpid(), "host": socket.gethostname()}
+    path = tmp_path / "driven.jsonl"
+    path.write_text(json.dumps(record, separators=(",", ":")) + "\n" + rest)
+    job = open_job(str(path), load(AGENT))
+    state = job.source.state(job.step)
+    assert state is not None
+    assert [row.status for row in state.pending or ()][-1] == "in_flight"
+    (need,) = check(job).needs
+    assert "idempotency key refund-killed:" in (need.detail or "")

@@ -109,7 +109,7 @@ def plan(job: Job) -> Plan:
         replays=_replays(job),
         runs=tuple(planned(work) for work in found.runs),
         runs_again=tuple(planned(work) for work in found.again),
-        needs=tuple(_needs(job, found)),
+        needs=tuple(_needs(job, found, saved)),
         edits=tuple(Edit(path=change.path, before=change.before, after=change.after) for change in asked.edited),
         refusals=tuple(refusal(item) for item in refused if item not in accepted),
         warnings=(
@@ -135,11 +135,14 @@ async def _examined(agent: Agent, asked: Resuming, saved: Restored) -> Preflight
         return await resuming.examined(asked, saved, Claims() if saved.path is not None else None)
 
 
-def _needs(job: Job, found: Preflight) -> Iterator[Need]:
-    """What is owed. Of what may have happened, the journal knows more than the run."""
+def _needs(job: Job, found: Preflight, saved: Restored) -> Iterator[Need]:
+    """What is owed. Of what may have happened, the journal knows more than the run; so it does where that is taken
+    over while its process is still there."""
     state = job.source.state(job.step)
     pending = state.pending if state is not None and state.pending is not None else ()
-    notes = {item.call_id: item.note for item in pending if item.status == "ambiguous" and item.note}
+    notes: dict[str | None, str | None]
+    notes = {slot.call.call_id: saved.doubts.get(slot.call.internal_id) for slot in saved.run.slots}
+    notes |= {item.call_id: item.note for item in pending if item.status == "ambiguous" and item.note}
     for owed in found.owed:
         known = notes.get(owed.call_id) if owed.question == "reconcile" else None
         yield Need(call_id=owed.call_id, name=owed.name, question=owed.question, detail=known or owed.detail)

@@ -143,8 +143,12 @@ class Tree:
         spans.append(Span(": ", "dim"))
         spans += _content(shown, opened, _STYLES[mark], child.name)
         place = None if isinstance(child.value, Missing) else self._place(path)
-        line = Line(tuple(spans), Opens(self._title + spell(path), shown, place))
+        line = Line(tuple(spans), Opens(self._titled(path), shown, place))
         return Row(line, Fold(self.name, path) if folds else None)
+
+    def _titled(self, path: Path) -> str:
+        spelled = spell(path)
+        return self._title + (" " if self._title and spelled[:1] not in ("", "[") else "") + spelled
 
     def _indent(self, depth: int) -> str:
         room = max(self._width // 3, 8) // INDENT
