@@ -176,6 +176,14 @@ def test_a_flow_that_asks(tmp_path: Path) -> None:
     assert shown(runs, step=0).state is None
 
 
+def test_a_step_that_left_nothing_names_nobody(tmp_path: Path) -> None:
+    """An executor that only gave its output out stands nowhere: that is no answer from outside."""
+    first = checkpoint(0, None, messages=messages(Sent("x", "internal:split", "split")))
+    sent = checkpoint(1, 0, messages=messages(Sent("x", "split")))
+    found = shown(open_path(str(folder(tmp_path, first, sent, checkpoint(2, 1)))))
+    assert [(step.kind, step.name) for step in found.steps] == [("input", "start"), ("node", "split"), ("node", "?")]
+
+
 def test_statuses(tmp_path: Path) -> None:
     sent = messages(Sent(1, "a", "b"))
     for number, (fields, status) in enumerate([({}, "completed"), ({"messages": sent}, "interrupted")]):

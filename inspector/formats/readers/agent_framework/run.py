@@ -39,6 +39,8 @@ KEPT = 4
 RAW = 16 << 20
 """Bytes of a checkpoint file that are shown raw."""
 SUMMARY = 160
+UNKNOWN = "?"
+"""Who ran, where no executor left anything."""
 
 
 class CheckpointRun:
@@ -134,13 +136,14 @@ class CheckpointRun:
     def _step(self, seq: int) -> Step:
         header, checkpoint = self._headers[seq - 1], self._checkpoint(seq)
         names = _ran(checkpoint, self._checkpoint(seq - 1) if seq > 1 else None)
-        name = ", ".join(names) or ("start" if seq == 1 else "answer")
+        given = seq == 1 or any(token.source.startswith(INTERNAL) for token in checkpoint.tokens())
+        name = ", ".join(names) or (UNKNOWN if not given else "start" if seq == 1 else "answer")
         asked = [f"asks {_brief(pending.arguments)}" for pending in map(pending_of, checkpoint.requests())]
         sent = [f"{token.source}: {_brief(token.data)}" for token in checkpoint.tokens()]
         summary = "; ".join((*asked, *sent)) or f"checkpoint {header.id}"
         return Step(
             seq=seq,
-            kind="node" if names else "input",
+            kind="input" if given and not names else "node",
             name=shorten(name, SUMMARY),
             status="done",
             ended=header.timestamp,
