@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 import platformdirs
 
-from inspector.errors import JournalError, RefusedError, UsageError
+from inspector.errors import JournalError, RefusedError, UnreadableError, UsageError
 from inspector.formats import jsontext
-from inspector.formats.jsontext import parse
+from inspector.formats.document import Document
+from inspector.formats.files import File
+from inspector.formats.jsontext import Damaged, parse
 from inspector.formats.readers.wfpy.names import JOURNAL, RECORD, TRACE
 from inspector.formats.readers.wfpy.typed import typed
 from inspector.model.text import clean
@@ -215,11 +217,12 @@ def _run(job: Job, prepared: Prepared, place: Place, source: tuple[str, int | No
 
 
 def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done, emit: Emit) -> Ended:
-    if stopped := _artifact(place, RECORD).get("replayStopped"):
+    if stopped := _field(place, RECORD, "replayStopped"):
         emit({"event": "replay_stopped", "why": clean(str(stopped))})
     if done.error is None:
         # With several workers wfpy may come to rest while an actor could still fire, and calls the run completed.
-        for left in _artifact(place, TRACE).get("leftovers") or ():
+        left_over = _field(place, TRACE, "leftovers")
+        for left in left_over if isinstance(left_over, list) else ():
             if isinstance(left, dict) and {"queueId", "count"} <= left.keys():
                 why = "wfpy came to rest without these being taken, and does not say why"
                 queue = clean(str(left["queueId"]))
@@ -245,13 +248,16 @@ def _ended(job: Job, prepared: Prepared, place: Place, watch: Watch, done: Done,
     )
 
 
-def _artifact(place: Place, name: str) -> dict[str, Any]:
+def _field(place: Place, name: str, key: str) -> Value:
+    """A field of an artifact, which may be large; None where it is not there or cannot be read."""
     try:
-        with open(os.path.join(place.folder, name), encoding="utf-8") as file:
-            found = json.load(file)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        document = Document(File(os.path.join(place.folder, name)))
+    except (UnreadableError, Damaged):
+        return None
+    try:
+        return document.get(key)
+    finally:
+        document.close()
 
 
 def _outputs(prepared: Prepared, outputs: dict[str, Any]) -> Iterator[tuple[str, Value]]:
