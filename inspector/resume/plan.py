@@ -150,8 +150,10 @@ class Decisions(Record, frozen=True, kw_only=True):
 
     def met(self, need: Need) -> bool:
         """Whether a need has its decision."""
+        if need.question in ("approve", "answer") and need.call_id in self.deny:
+            return True
         if need.question == "approve":
-            return need.call_id in self.approve or need.call_id in self.deny
+            return need.call_id in self.approve
         if need.question == "mend":
             return need.call_id in {*self.deny, *self.answer, *self.arguments}
         made = {"answer": self.answer, "reconcile": self.reconcile, "resolve": self.resolve}

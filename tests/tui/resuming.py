@@ -58,6 +58,28 @@ def two(folder: Path, name: str = "two_calls_app") -> tuple[str, str]:
     return path, f"{file}:agent"
 
 
+ASKS = '''
+from inspector import Agent, Call, ScriptedModel, ToolContext, tool
+
+@tool
+def ask(question: str, context: ToolContext) -> str:
+    """Ask somebody."""
+    context.ask(question)
+
+agent = Agent("asks", model=ScriptedModel([Call("ask", {"question": "which one?"})], "Thanks."), tools=[ask])
+'''
+
+
+def asking(folder: Path) -> tuple[str, str]:
+    """(the run of an agent that asks a question, its code as a target)."""
+    file = folder / "asking_app.py"
+    file.write_text(ASKS)
+    path = str(folder / "asks.jsonl")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: load(f"{file}:agent").value.prompt("Go.").run_sync(trace=path)).result()
+    return path, f"{file}:agent"
+
+
 BLOCKED = """
 import os, time
 from inspector import Network, actor

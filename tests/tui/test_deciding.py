@@ -19,7 +19,7 @@ from inspector.tui.live import Live
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.reports import Part
 from inspector.tui.runscreen import RunScreen
-from tests.tui.resuming import ended, gate, opened, planned, two
+from tests.tui.resuming import asking, ended, gate, opened, planned, two
 from tests.tui.screens import Pasted, press, row_texts, run_screen, texts, until
 
 AGENT = "examples/refund_agent.py:agent"
@@ -227,3 +227,18 @@ def test_what_is_under_way_elsewhere_is_told_with_its_key_where_it_is_taken_over
     assert [row.status for row in state.pending or ()][-1] == "in_flight"
     (need,) = check(job).needs
     assert "idempotency key refund-killed:" in (need.detail or "")
+
+
+async def test_a_question_that_is_denied_stays_in_the_plan(tmp_path: Path) -> None:
+    path, target = asking(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "x", *"nobody knows", "enter")
+        await planned(app, pilot)
+        assert any("denied: nobody knows" in row for row in row_texts(page.rows))
+        assert "0 owed" in "\n".join(row_texts(page.rows))
+        await press(pilot, "i", *"the red one", "enter")
+        await planned(app, pilot)
+        assert any('answered: "the red one"' in row for row in row_texts(page.rows))
+        assert not page.deciding.decisions.deny

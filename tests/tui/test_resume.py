@@ -28,7 +28,7 @@ from inspector.tui.driving import Planned, Resumption
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.resumescreen import ResumePage
 from inspector.tui.viewer import Viewer
-from tests.tui.resuming import blocked, ended, gate, lines_of, opened, plan_page, planned, two
+from tests.tui.resuming import asking, blocked, ended, gate, lines_of, opened, plan_page, planned, two
 from tests.tui.screens import Pasted, press, row_texts, run_screen, settle, texts, until
 
 SUSPENDED = "examples/refund-suspended.jsonl"
@@ -957,25 +957,9 @@ async def test_what_became_of_a_call_that_may_have_happened(
     assert all(made["who"] and made["at"] for made in decisions)
 
 
-ASKS = '''
-from inspector import Agent, Call, ScriptedModel, ToolContext, tool
-
-@tool
-def ask(question: str, context: ToolContext) -> str:
-    """Ask somebody."""
-    context.ask(question)
-
-agent = Agent("asks", model=ScriptedModel([Call("ask", {"question": "which one?"})], "Thanks."), tools=[ask])
-'''
-
-
 async def test_a_question_is_answered(tmp_path: Path) -> None:
-    file = tmp_path / "asking_app.py"
-    file.write_text(ASKS)
-    path = str(tmp_path / "asks.jsonl")
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: load(f"{file}:agent").value.prompt("Go.").run_sync(trace=path)).result()
-    async with opened(path, f"{file}:agent") as (app, pilot):
+    path, target = asking(tmp_path)
+    async with opened(path, target) as (app, pilot):
         await press(pilot, "r")
         page = await planned(app, pilot)
         await press(pilot, "i")
