@@ -1,10 +1,12 @@
 """What has to reach into Textual: one place, with a test for each use."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.control import Control
+from rich.segment import Segment
 from textual import events
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
@@ -14,6 +16,12 @@ from textual.strip import Strip
 ERASE = "\x1b[K"
 """Has the rest of the line be empty."""
 
+ODD = re.compile("[^\x00-\u024f\u2010-\u25ff✓]")
+"""Characters other than letters and signs of one cell."""
+
+Known = Sequence[Segment]
+"""The pieces of a line that stands on the terminal."""
+
 
 class Quiet(App[Any]):
     """An app whose defects end it with the terminal restored and no traceback: `defect` is the exception. Over a slow
@@ -21,7 +29,7 @@ class Quiet(App[Any]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._lines: dict[int, str] = {}
+        self._lines: dict[int, Known] = {}
 
     @property
     def defect(self) -> Exception | None:
@@ -53,27 +61,52 @@ class Quiet(App[Any]):
 
 
 class _Lean(CompositorUpdate):
-    """An update without the lines that are `known` to stand there, and without the spaces at their ends."""
+    """An update without the lines that are `known` to stand there, without the pieces of others before and behind
+    what has changed in them, and without the spaces at their ends."""
 
-    def __init__(self, update: LayoutUpdate | ChopsUpdate, known: dict[int, str], width: int) -> None:
+    def __init__(self, update: LayoutUpdate | ChopsUpdate, known: dict[int, Known], width: int) -> None:
         self._update, self._known, self._width = update, known, width
 
     def render_segments(self, console: Console) -> str:
         update, sent = self._update, list[str]()
         for x, y, strips in _of_layout(update) if isinstance(update, LayoutUpdate) else _of_chops(update):
-            text = "".join(strip.render(console) for strip in strips)
+            line, text = [segment for strip in strips for segment in strip], None
             ends = x + sum(strip.cell_length for strip in strips) == self._width
-            if x or not ends:
-                self._known.pop(y, None)
-            elif self._known.get(y) == text:
-                continue
-            else:
-                self._known[y] = text
+            before = self._known.pop(y, None)
+            if not x and ends:
+                self._known[y] = line
+                begin, stop = _changed(before, line)
+                if begin == stop:
+                    continue
+                if begin or stop < len(line):
+                    x, ends = _cells(line[:begin]), stop == len(line)
+                    text = Strip(line[begin:stop]).render(console)
+            text = text or "".join(strip.render(console) for strip in strips)
             short = text.rstrip(" ")
             if ends and len(text) - len(short) > len(ERASE):
                 text = short + ERASE
             sent += (Control.move_to(x, y).segment.text, text)
         return "".join(sent)
+
+
+def _changed(before: Known | None, line: Known) -> tuple[int, int]:
+    """The first piece of a line that is not what stood there, and the one behind the last; an empty range for a line
+    that stands there."""
+    if before is None:
+        return 0, len(line)
+    if before == line:
+        return 0, 0
+    least = min(len(before), len(line))
+    begin = next((at for at in range(least) if before[at] != line[at]), least)
+    same = next((at for at in range(least - begin) if before[-1 - at] != line[-1 - at]), least - begin)
+    if (begin or same) and any(ODD.search(segment.text) for segment in (*before, *line)):
+        return 0, len(line)  # what terminals disagree about: in which column such a piece begins
+    return begin, len(line) - same
+
+
+def _cells(line: Known) -> int:
+    """How wide pieces of a line are."""
+    return sum(segment.cell_length for segment in line)
 
 
 def _of_layout(update: LayoutUpdate) -> Iterator[tuple[int, int, list[Strip]]]:

@@ -61,6 +61,8 @@ class RunLayout(Screen[None]):
         await super().on_event(event)
 
     def compose(self) -> ComposeResult:
+        # What it is first painted with is told only behind that paint.
+        self.set_class(self.app.size.width < NARROW, "-narrow")
         above = (HeaderBar(self.session), TroubleBar(self.session), *self.more_bars())
         titles, overview = TitlesBar(self.timeline), OverviewBar(self.session)
         self._bars = (*above, titles, overview)

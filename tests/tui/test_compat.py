@@ -11,7 +11,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from inspector.tui._compat import ERASE, _Lean
+from inspector.tui._compat import ERASE, Known, _Lean
 from tests.tui.panes.snapshots import few
 
 WIDTH, HEIGHT = 12, 3
@@ -45,10 +45,21 @@ def paint(grid: list[list[str]], sequences: str) -> None:
             column += len(text)
 
 
+def pieces(*lines: list[tuple[str, Style | None]]) -> LayoutUpdate:
+    """Lines of pieces, cut where the screen ends."""
+    made = []
+    for line in lines:
+        strip = Strip([Segment(text, style) for text, style in line])
+        made.append([strip.crop(0, WIDTH).extend_cell_length(WIDTH)])
+    return LayoutUpdate(list(made), Region(0, 0, WIDTH, len(lines)))
+
+
 texts = st.text("ab ", max_size=WIDTH)
 styles = st.sampled_from([None, BOLD])
+piece = st.tuples(st.sampled_from(["a", "b ", "▏", "██", "  "]), styles)
 updates = st.one_of(
     st.builds(lambda lines, style: layout(*lines, style=style), st.lists(texts, min_size=3, max_size=3), styles),
+    st.builds(lambda lines: pieces(*lines), st.lists(st.lists(piece, max_size=5), min_size=3, max_size=3)),
     st.integers(1, WIDTH - 1).flatmap(
         lambda cut: st.builds(
             chops, st.integers(0, 2), st.just(cut), st.text("ab ", max_size=cut), st.text("ab ", max_size=WIDTH - cut)
@@ -61,7 +72,7 @@ updates = st.one_of(
 @given(st.lists(updates, max_size=8))
 def test_the_picture_is_that_of_textual(found: list[LayoutUpdate | ChopsUpdate]) -> None:
     theirs, ours = ([[" "] * WIDTH for _ in range(HEIGHT)] for _ in range(2))
-    known: dict[int, str] = {}
+    known: dict[int, Known] = {}
     for update in found:
         assert isinstance(update, CompositorUpdate)
         paint(theirs, update.render_segments(CONSOLE))
@@ -70,7 +81,7 @@ def test_the_picture_is_that_of_textual(found: list[LayoutUpdate | ChopsUpdate])
 
 
 def test_what_stands_there_is_not_sent_again() -> None:
-    known: dict[int, str] = {}
+    known: dict[int, Known] = {}
     first = _Lean(layout("one", "two", "three", style=BOLD), known, WIDTH).render_segments(CONSOLE)
     assert first.count(ERASE) == 3
     assert " " not in first
@@ -81,3 +92,21 @@ def test_what_stands_there_is_not_sent_again() -> None:
     _Lean(chops(1, 4, "TWO", "more"), known, WIDTH).render_segments(CONSOLE)
     after = _Lean(layout("one", "TWO", "three", style=BOLD), known, WIDTH).render_segments(CONSOLE)
     assert "TWO" in after, "a line of which a part was painted is sent whole"
+
+
+def test_of_a_line_only_what_changed_is_sent() -> None:
+    known: dict[int, Known] = {}
+
+    def sent(*line: str) -> str:
+        return _Lean(pieces([(text, BOLD) for text in line]), known, WIDTH).render_segments(CONSOLE)
+
+    sent("one", "█", "three")
+    again = sent("one", "▏", "three")
+    assert again.startswith("\x1b[1;4H")
+    assert "▏" in again
+    assert "one" not in again
+    assert "three" not in again
+    assert ERASE not in again
+    assert "three" not in sent("one", "▏▏", "thr")
+    sent("漢", "one")
+    assert "漢" in sent("漢", "two"), "in which column what is behind it begins is not the same everywhere"

@@ -187,6 +187,14 @@ def test_a_step_costs_a_slow_link_little() -> None:
         terminal.until("/15")
 
 
+def test_a_narrow_terminal_is_painted_narrow_from_the_first() -> None:
+    with Terminal(EXAMPLE) as terminal:
+        terminal.until("/15")
+        terminal.quiet()
+        assert "│" not in terminal.text, "between timeline and state, where they are side by side"
+        assert len(terminal.seen) < 5000, "one picture, and the bars behind it"
+
+
 def test_what_is_piped_in_is_shown_and_keys_come_from_the_terminal() -> None:
     program = f"import os, sys\nos.dup2(os.open({EXAMPLE!r}, os.O_RDONLY), 0)\nfrom inspector.cli import main\nmain()\n"
     with Terminal("-", program=program) as terminal:
