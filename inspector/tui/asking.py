@@ -37,6 +37,10 @@ class Choice(Page):
             self.dismiss(line)
 
 
+class GiveUp(Choice):
+    """What to do about a run that does not stop; there as long as it is so."""
+
+
 def answer_of(line: Line | None) -> str | None:
     """The answer that a Choice was dismissed with."""
     return str(line.opens.value) if line is not None and line.opens is not None else None

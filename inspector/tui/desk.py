@@ -153,6 +153,10 @@ class Desk:
 
     def over(self, live: "Live") -> None:
         """The run that was begun from here has ended: back to its plan where there is more to decide."""
+        from inspector.tui.asking import GiveUp
+
+        for screen in [screen for screen in self.app.screen_stack if isinstance(screen, GiveUp)]:
+            screen.leave()  # it has stopped
         desk = self.child or self
         run = desk.run
         if run is None or live.ended is None or run.shows is not live:
@@ -211,7 +215,10 @@ class Desk:
             yield from self.parent.chain()
 
     def _give_up(self, live: "Live") -> None:
-        from inspector.tui.asking import Choice, answer_of
+        from inspector.tui.asking import GiveUp, answer_of
+
+        if any(isinstance(screen, GiveUp) for screen in self.app.screen_stack):
+            return
 
         def choose(line: Line | None) -> None:
             how = answer_of(line)
@@ -232,7 +239,7 @@ class Desk:
             ("give up", "give up what is under way now"),
             ("leave", "leave the inspector now, whatever is under way"),
         )
-        self.app.push_screen(Choice("The run has not stopped yet", told, answers), choose)
+        self.app.push_screen(GiveUp("The run has not stopped yet", told, answers), choose)
 
     def _failed(self, report: Failed) -> None:
         if self.runs is None:

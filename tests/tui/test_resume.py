@@ -223,6 +223,22 @@ async def test_a_second_ctrl_c_says_what_would_be_lost_and_gives_up(tmp_path: Pa
         await ended(app, pilot, "completed")
 
 
+async def test_the_question_of_a_run_that_does_not_stop_is_there_once_and_goes_when_it_has(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    async with opened(path, target, size=(120, 30)) as (app, pilot):
+        await press(pilot, "r")
+        await approve_all(app, pilot)
+        await pilot.press("r")
+        await until(pilot, lambda: any("ship started" in row for row in texts(app)))
+        await pilot.press("ctrl+c", "ctrl+c", "ctrl+c", "ctrl+c")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.pause()
+        assert sum(isinstance(screen, Choice) for screen in app.screen_stack) == 1
+        gate(tmp_path)
+        await until(pilot, lambda: app.desk and app.desk.parent and not run_screen(app).shows.driven)  # type: ignore[union-attr]
+        await until(pilot, lambda: not any(isinstance(screen, Choice) for screen in app.screen_stack))
+
+
 async def test_a_body_that_blocks_is_given_up_too(tmp_path: Path) -> None:
     path, target = blocked(tmp_path)
     (tmp_path / "open").touch()
