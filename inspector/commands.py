@@ -18,6 +18,7 @@ from inspector import options as opt
 from inspector.errors import UsageError
 from inspector.exits import complain
 from inspector.model.text import one_line
+from inspector.policy import allow, read_only, set_read_only
 
 if TYPE_CHECKING:
     from inspector.diff import Side
@@ -39,8 +40,6 @@ def _main(
     read_only: opt.ReadOnly = False,
 ) -> None:
     if read_only:
-        from inspector.policy import set_read_only
-
         set_read_only()
     if version:
         typer.echo(f"runinspect {__version__}")
@@ -58,8 +57,8 @@ def show(
 ) -> None:
     """The run and its state at a step."""
     from inspector.formats import open_path
-    from inspector.model.values import to_json
     from inspector.report.text import list_report, report
+    from inspector.report.told import told
     from inspector.report.view import run_list, view
     from inspector.resume.drivers import names
 
@@ -67,7 +66,7 @@ def show(
     if run is None and len(runs.rows()) != 1:
         document = run_list(runs)
         _complain(runs.problems())
-        _print([to_json(document)] if json else list_report(document))
+        _print(told(document, list_report, json, masked=read_only()))
         return
     source = runs.open(run)
     _drain(source)
@@ -75,7 +74,7 @@ def show(
     start, stop = _range(steps, len(source))
     shown = view(source, chosen, start, stop, names())
     _complain([*runs.problems(), *shown.problems])
-    _print([to_json(shown)] if json else report(shown))
+    _print(told(shown, report, json, masked=read_only()))
 
 
 @app.command()
@@ -122,8 +121,8 @@ def diff(
 ) -> None:
     """What is different between two runs, two steps, or a run and today's code; exit code 1 when they differ."""
     from inspector.diff import Side, compare
-    from inspector.model.values import to_json
     from inspector.report.difftext import diff_report
+    from inspector.report.told import told
 
     if (right is None) == (target is None):
         raise UsageError(left, "is compared with one thing: RIGHT, or today's code by --app")
@@ -137,7 +136,7 @@ def diff(
         assert right is not None
         other = _side(right, right_run, format)
     found = compare(one, other)
-    _print([to_json(found)] if json else diff_report(found))
+    _print(told(found, diff_report, json, masked=read_only()))
     raise typer.Exit(0 if found.same else 1)
 
 
@@ -276,7 +275,6 @@ def export(
     from inspector.formats import open_path
     from inspector.model.source import Journaled
     from inspector.model.text import verbatim
-    from inspector.policy import allow
     from inspector.report.export import lines
     from inspector.report.output import send
     from inspector.resume.handback import as_rig

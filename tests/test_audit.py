@@ -105,3 +105,21 @@ def test_read_only_still_shows_and_exports_what_is_masked(
     assert run("show", RUN) == 0
     assert run("export", RUN) == 0
     assert "refund-suspended" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_read_only_prints_no_credential(
+    json: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    key = "sk-ant-api03-" + "aB3" * 20
+    path = tmp_path / "run.jsonl"
+    path.write_text(Path(RUN).read_text().replace("42.00", key).replace("A-17", key))
+    run("show", str(path), *json)
+    run("diff", f"{path}@0", f"{path}@4", *json)
+    assert capfd.readouterr().out.count(key) > 1, "elsewhere it is told as it stands"
+    monkeypatch.setenv("RUNINSPECT_READ_ONLY", "1")
+    assert run("show", str(path), *json) == 0
+    assert run("diff", f"{path}@0", f"{path}@4", *json) == 1
+    out = capfd.readouterr().out
+    assert key not in out
+    assert "[redacted:api-key]" in out

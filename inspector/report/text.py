@@ -49,17 +49,19 @@ def _row(row: RunRow) -> str:
     link = f"  resumed from {row.resumed_from.run}" if row.resumed_from else ""
     link += f"  part of {row.parent.run}" if row.parent else ""
     link += f"  turn {row.turn} of {row.thread}" if row.turn and row.thread else ""
-    steps = "?" if row.steps is None else row.steps
     held = f"  held by {row.holder}" if row.holder else ""
     return one_line(
-        f"{row.id}  {row.kind}  {status}  {steps} steps  {row.started or ''}  {row.name or ''}{link}{held}"
+        f"{row.id}  {row.kind}  {status}  {_steps(row.steps)}  {row.started or ''}  {row.name or ''}{link}{held}"
     ).rstrip()
+
+
+def _steps(count: int | None) -> str:
+    return f"{'?' if count is None else count} step{'' if count == 1 else 's'}"
 
 
 def _head(run: Run) -> Iterator[str]:
     status = run.status + (f" · {run.reason}" if run.reason else "")
-    steps = "?" if run.steps is None else run.steps
-    yield one_line(f"run      {run.id or '-'}  {run.name or ''}  {run.kind}  {status}  {steps} steps")
+    yield one_line(f"run      {run.id or '-'}  {run.name or ''}  {run.kind}  {status}  {_steps(run.steps)}")
     if run.started or run.ended:
         yield one_line(f"time     {run.started or '?'} to {run.ended or '?'}")
     if run.resumed_from:
