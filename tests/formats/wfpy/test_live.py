@@ -50,6 +50,9 @@ def some(n, x): return [f"{x}:{i}" for i in range(n % 3)]
 def fails(n, x):
     if n == 2: raise RuntimeError("no")
     return f"{x}!"
+
+def at_once(n, x):
+    raise RuntimeError("no")
 """
 
 IF_BEHIND_IF = """
@@ -68,9 +71,12 @@ def main():
     other = if_(None)
     connect(again.Out, other.cond)
     with other.then:
-        two = Map(make=LAST)
+        two = Map(make=plain)
         connect(one.Out, two.In)
-    connect(two.Out, "Out")
+    with other.else_:
+        three = Map(make=LAST)
+        connect(two.Out, three.In)
+    connect(three.Out, "Out")
     connect(other.out, "Out")
 """
 LOOP_IN_LOOP = """
@@ -113,9 +119,11 @@ Sizes = dict[tuple[tuple[str, ...], str], int]
 
 
 def held(plan: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[tuple[str, ...], str], int]]:
+    """How many tokens each queue holds, and how often each actor has fired."""
     for queue in plan.all_queues:
         yield (path, queue.id), len(queue.items)
     for actor in plan.actors:
+        yield (path, actor.name), actor.fire_count
         if actor.sub_plan is not None:
             yield from held(actor.sub_plan, (*path, actor.name))
 
@@ -164,7 +172,7 @@ def imported(path: Path) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("last", ["plain", "fails"])
+@pytest.mark.parametrize("last", ["plain", "fails", "at_once"])
 @pytest.mark.parametrize("flow", [IF_BEHIND_IF, LOOP_IN_LOOP, NESTED], ids=["if behind if", "loop in loop", "nested"])
 @pytest.mark.parametrize("artifacts", ["all", "journal"])
 def test_every_claim_is_true(
@@ -192,4 +200,8 @@ def test_every_claim_is_true(
                 # Between two lines an if or loop can take one, and another.
                 assert min(found) <= queue.size <= max(found), (step, queue.id)
                 known += 1
+        for actor in state.actors or ():
+            if actor.fire_count is not None:
+                found = [sizes[tuple(actor.scope or ()), actor.id] for sizes in watched.sizes[step]]
+                assert min(found) <= actor.fire_count <= max(found), (step, actor.id)
     assert known > len(run)

@@ -139,11 +139,11 @@ class Schedule:
         begun behind the trace's last step that is not known to have."""
         if any(begin <= step < end for begin, end in self.gaps.get(actor.name, ())):
             return False
-        if actor.name in self.open:
-            return True
         final = self.final(actor)
         if final is not None and final > self._told_count(actor) and step >= self._last_end(actor.name):
             return False
+        if actor.name in self.open:
+            return True
         known = actor.name in self._stepping or final is not None
         return known and (certain or step <= self.told)
 
