@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats import open_path
+from inspector.formats import open_path, xxh3
 from inspector.formats.readers.langgraph.frames import Frame, Send
 from inspector.formats.readers.langgraph.taskids import identifier
 from inspector.model.run import Pending
 from inspector.model.source import RunSource
-from tests.formats.langgraph_stores import NULL, Base, Thread, interrupt, send
+from tests.formats.langgraph_stores import NULL, Base, Thread, ext, interrupt, send
 
 PUSHED = "~__pregel_push, 0000000000, 0000000000"
 
 
-def pushed(thread: Thread, node: str) -> str:
-    """The id of the task of a thread's first token."""
+def pushed(thread: Thread, node: str, index: int = 0) -> str:
+    """The id of the task of one of a thread's tokens."""
     frame = Frame(4, {}, {}, {}, (Send(node, None),))
-    return next(iter(identifier(str(thread.id), "", thread.step)(node, 0, frame, ())))
+    return next(iter(identifier(str(thread.id), "", thread.step)(node, index, frame, ())))
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ def test_tokens_of_a_command_take_the_place_of_those_that_waited(base: Base) -> 
     thread.start({}, then=["split"])
     thread.ran({"split": {}}, sends=[send("old", 1), send("old", 2)])
     thread.wrote("x", {"__pregel_tasks": [send("new", 3)]}, path="", task=NULL)
-    thread.wrote("old", {"out": 1}, path=PUSHED, task="of old, 0")
-    thread.wrote("old", {"out": 2}, path="~__pregel_push, 0000000001, 0000000000", task="of old, 1")
+    thread.wrote("old", {"out": 1}, path=PUSHED, task=pushed(thread, "old"))
+    thread.wrote("old", {"out": 2}, path="~__pregel_push, 0000000001, 0000000000", task=pushed(thread, "old", 1))
     thread.wrote("new", {"out": 3}, path=PUSHED, task=pushed(thread, "new"))
     assert [(one.name, one.status, one.arguments, one.result) for one in left(opened(base))] == [
         ("new", "answered", 3, {"out": 3})
@@ -128,3 +128,23 @@ def test_a_task_that_left_only_its_question_may_have_run(base: Base) -> None:
     thread.wrote("b", {"n": 1})
     thread.ran({"a": {"n": 2}, "b": {"n": 1}}, stored=False)
     assert opened(base).steps(3, 4)[0].name == "a, b"
+
+
+def test_values_set_by_hand_under_the_id_of_a_task(base: Base) -> None:
+    thread = Thread(base)
+    thread.input({})
+    thread.start({}, then=["a", "b"])
+    thread.wrote("a", {"n": 5}, path="~__interrupt__, 0000000000", task="task of a")
+    thread.made("update", {"n": 5})
+    run = opened(base)
+    assert [one.name for one in left(run, 2)] == ["a", "b"]
+
+
+def test_a_question_of_old_versions_has_an_id_of_its_place(base: Base) -> None:
+    thread = Thread(base)
+    thread.input({})
+    thread.start({}, then=["c"])
+    place = ["c:65087645-b87d-bbf7-eca1-8a207250bd7f", "xa:41e31d70-c264-497e-3596-6c0e3f0e0a11"]
+    fields = {"value": "sure?", "resumable": True, "ns": place, "when": "during"}
+    thread.wrote("c", {"__interrupt__": [ext(2, "langgraph.types", "Interrupt", fields)]})
+    assert [one.call_id for one in left(opened(base))] == [xxh3.digest("|".join(place).encode())]

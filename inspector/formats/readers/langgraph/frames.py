@@ -35,7 +35,8 @@ class Send(NamedTuple):
 
 class Frame(NamedTuple):
     """The bookkeeping of a checkpoint. `channels` are those that hold something; the value is there where
-    it is the framework's own (triggers, sends), else None. `ordered` are nodes that a command names (`goto`)."""
+    it is the framework's own (triggers, sends), else None. `ordered` are nodes that a command names (`goto`),
+    `replaced` tokens whose place those of a command have taken."""
 
     version: Value
     channels: Mapping[str, Value]
@@ -43,6 +44,7 @@ class Frame(NamedTuple):
     seen: Mapping[str, Versions]
     sends: tuple[Send, ...]
     ordered: tuple[str, ...] = ()
+    replaced: tuple[Send, ...] = ()
 
 
 def frame(checkpoint: Value) -> Frame | None:
@@ -72,7 +74,8 @@ def commanded(made: Frame, given: Iterable[tuple[str, Value]]) -> Frame:
     orders = list(given)
     tokens = tuple(filter(None, (send(value) for name, value in orders if name == TASKS)))
     nodes = dict.fromkeys(node for name, _ in orders if name.startswith("branch:") and (node := target(name)))
-    return made._replace(sends=tokens or made.sends, ordered=tuple(nodes))
+    replaced = made.sends if tokens else ()
+    return made._replace(sends=tokens or made.sends, ordered=tuple(nodes), replaced=replaced)
 
 
 def _marks(versions: Value) -> dict[str, Value] | None:

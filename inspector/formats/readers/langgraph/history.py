@@ -38,6 +38,8 @@ from inspector.formats.readers.langgraph.tasks import (
 )
 from inspector.model.values import Value
 
+BY_HAND = f"~{INTERRUPT}, "
+"""How the path of a task begins under which values set by hand are kept, where they take the id of one to come."""
 KEPT = 2048
 """Rows, frames, lists of writes and so on that are kept."""
 Part = TypeVar("Part")
@@ -153,7 +155,7 @@ class History:
     def _done(self, seq: int) -> list[Write]:
         writes = self.writes(seq)
         known = by_hand(self.row(seq).id, len({write.task for write in writes}))
-        return [write for write in writes if write.task not in known]
+        return [write for write in writes if write.task not in known and not write.path.startswith(BY_HAND)]
 
     def _child(self, seq: int) -> int | None:
         if seq < len(self) and self.row(seq + 1).parent == self._rows[seq - 1]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from inspector.formats import xxh3
 from inspector.formats.readers.langgraph import messages
 from inspector.formats.readers.langgraph.frames import INTERRUPT, internal, listed
 from inspector.formats.readers.langgraph.history import History
@@ -223,6 +224,10 @@ def _asked(item: Value) -> tuple[str | None, Value]:
     state = item.get("state") if class_of(item).endswith(":Interrupt") else item
     if isinstance(state, dict) and "value" in state:
         known = state.get("id") or state.get("interrupt_id")
+        place = listed(state.get("ns"))
+        if known is None and place and all(isinstance(part, str) for part in place):
+            # Before 0.6 a question bore the place where it was asked, of which its id is made.
+            known = xxh3.digest("|".join(map(str, place)).encode())
         return known if isinstance(known, str) else None, state["value"]
     return None, state
 

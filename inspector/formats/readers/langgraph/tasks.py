@@ -13,7 +13,6 @@ from inspector.formats.readers.langgraph.frames import (
     INPUT,
     INTERRUPT,
     START,
-    TASKS,
     Frame,
     fired,
     internal,
@@ -124,7 +123,7 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
     null = orphans.pop(NULL_TASK, [])
     found.resumed = next((write for write in null if write.channel == RESUME), None)
     found.given = [write for write in null if write.channel not in CONTROL and not internal(write.channel)]
-    if frame is not None and any(write.channel == TASKS for write in null):
+    if frame is not None and frame.replaced:
         _drop_replaced(orphans, frame, known)
     for task_id, written in list(orphans.items()):
         if _by_path(found, task_id, written):
@@ -140,10 +139,12 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
 
 def _drop_replaced(orphans: dict[str, list[Write]], frame: Frame, known: Known) -> None:
     """Takes out the writes of tokens whose place those of a command have taken: nobody will take them in."""
-    own = {task_id for index, send in enumerate(frame.sends) for task_id in known.identify(send.node, index, frame, ())}
-    for task_id, written in list(orphans.items()):
-        if task_id not in own and _PATH_PUSH.fullmatch(written[0].path):
-            del orphans[task_id]
+    own, stale = (
+        {name for index, send in enumerate(sends) for name in known.identify(send.node, index, frame, ())}
+        for sends in (frame.sends, frame.replaced)
+    )
+    for task_id in stale - own:
+        orphans.pop(task_id, None)
 
 
 def _by_id(found: Tasks, orphans: dict[str, list[Write]], frame: Frame, known: Known) -> None:
