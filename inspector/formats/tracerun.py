@@ -18,7 +18,7 @@ from inspector.formats.traceops import Found, operations, overlaid
 from inspector.model.changes import Change
 from inspector.model.large import replaced
 from inspector.model.records import FORMAT, Attempt, Checkpoint, End, Header, Move, Operation, Program, StepRecord
-from inspector.model.run import Definition, Resume, Run, SourceInfo, State
+from inspector.model.run import Definition, Resume, Run, RunStatus, SourceInfo, State
 from inspector.model.text import one_line
 
 NAME = "runinspect"
@@ -34,6 +34,8 @@ class TraceRun(TraceLines):
     asked for. Raises UnreadableError for a format of a later version."""
 
     def __init__(self, file: File, path: str, head: bytes = b"") -> None:
+        self._stood: RunStatus | None = None
+        """How the run stood when somebody asked first since it was looked at anew: its process may end since."""
         super().__init__(file, SourceInfo(path=one_line(path), format=NAME), head)
         self.source = SourceInfo(path=one_line(path), format=NAME, version=str(self.header().format))
 
@@ -69,17 +71,19 @@ class TraceRun(TraceLines):
     def refresh(self) -> bool:
         if self._scan.scanned < self._known:  # the last line may become another
             self._states.forget()
-        status = self.run().status
-        return super().refresh() or self.run().status != status
+        grown, before, self._stood = super().refresh(), self._stood, None
+        return grown or self.run().status != before
 
     def run(self) -> Run:
         header, (steps, end) = self.header(), self._ending()
         alive = end is None and self.lives()
+        status: RunStatus = end.status if end else "running" if alive else "interrupted"
+        self._stood = self._stood or status
         return Run(
             id=header.id or None,
             name=header.name,
             kind=header.kind,
-            status=end.status if end else "running" if alive else "interrupted",
+            status=status,
             reason=end.reason if end else None,
             steps=steps,
             started=header.started,

@@ -41,7 +41,20 @@ class Loader:
     def __init__(self, post: Callable[[Report], object]) -> None:
         self._post = post
         self._plan = Schedule(
-            asked=("open", "run", "read_on", "follow", "rows", "state", "near", "find", "export", "compare", "judge"),
+            asked=(
+                "open",
+                "run",
+                "read_on",
+                "follow",
+                "look",
+                "rows",
+                "state",
+                "near",
+                "find",
+                "export",
+                "compare",
+                "judge",
+            ),
             long=("index", "reopen", "find", "export", "compare", "judge", "damage", "scan"),
             resting=("damage", "scan"),
             failed=self._failed,
@@ -124,6 +137,10 @@ class Loader:
     def follow(self, on: bool) -> None:
         """Look for what is appended to the run, or to the list of runs; answered by Known or Listed."""
         self._plan.ask("follow", lambda: self._plan.every(PERIOD if on else None, self._look))
+
+    def look(self) -> None:
+        """See once whether the run has changed; answered by Known where it has."""
+        self._plan.ask("look", self._look)
 
     def touch(self) -> None:
         """A key was pressed: work that nobody waits for rests for a while."""

@@ -209,6 +209,7 @@ class RunActions(RunKeys):
         step = self.session.last if report.step is None else report.step
         if report.step is None:
             self.verdict = verdict
+            self._look_again(verdict)
         if verdict.code is None:
             self.compared = None
             if self._diff is not None and self._diff.what == "code":
@@ -217,6 +218,13 @@ class RunActions(RunKeys):
             self.loader.compare("judge", comparing.code(report.target, step, verdict))
         self._of_step = (step, verdict)
         self.update_verdict()
+
+    def _look_again(self, verdict: Verdict) -> None:
+        """Where nobody drives a run any more that is shown as running, it is something else by now."""
+        facts, refusals = self.session.facts, verdict.plan.refusals if verdict.plan is not None else ()
+        owned = any(refusal.code == "owned" for refusal in refusals)
+        if facts is not None and facts.run.status == "running" and verdict.plan is not None and not owned:
+            self.loader.look()
 
     _of_step: tuple[int, Verdict] | None = None
 

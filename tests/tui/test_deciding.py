@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector.formats import tracerun
 from inspector.resume import check, open_job
 from inspector.resume.apps import load
 from inspector.resume.steering import Steering, read_break
@@ -242,3 +243,15 @@ async def test_a_question_that_is_denied_stays_in_the_plan(tmp_path: Path) -> No
         await planned(app, pilot)
         assert any('answered: "the red one"' in row for row in row_texts(page.rows))
         assert not page.deciding.decisions.deny
+
+
+async def test_a_run_whose_process_is_gone_is_not_shown_as_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, alive = str(shutil.copy("examples/refund-killed.jsonl", tmp_path)), [True]
+    monkeypatch.setattr(tracerun, "lives", lambda *of: alive[0])
+    async with opened(path, None) as (app, pilot):
+        assert "running" in texts(app)[0]
+        alive[0] = False
+        run_screen(app).named(AGENT)
+        await until(pilot, lambda: "interrupted" in texts(app)[0])
