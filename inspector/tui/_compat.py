@@ -1,6 +1,7 @@
 """What has to reach into Textual: one place, with a test for each use."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,8 +20,13 @@ ERASE = "\x1b[K"
 ODD = re.compile("[^\x00-\u024f\u2010-\u25ff✓]")
 """Characters other than letters and signs of one cell."""
 
+FEW = 4
+"""Lines that are worth moving."""
+
 Known = Sequence[Segment]
 """The pieces of a line that stands on the terminal."""
+Piece = tuple[int, int, list[Strip]]
+"""What is painted from a column of a line on."""
 
 
 class Quiet(App[Any]):
@@ -55,9 +61,22 @@ class Quiet(App[Any]):
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         shown: Any = renderable
-        if isinstance(renderable, LayoutUpdate | ChopsUpdate) and not self.is_inline:
-            shown = _Lean(renderable, self._lines, self.size.width)
+        seen = self._running and not self._closed and not self.is_headless and not self._batch_count
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate) and seen and not self.is_inline:
+            text = _Lean(renderable, self._lines, self.size.width).render_segments(self.console)
+            cursor = self.screen.outer_size.clamp_offset(self.cursor_position)
+            shown = _Sent(text) if text or cursor != self._previous_cursor_position else None
         super()._display(screen, shown)
+
+
+class _Sent(CompositorUpdate):
+    """An update that is made already."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def render_segments(self, console: Console) -> str:
+        return self._text
 
 
 class _Lean(CompositorUpdate):
@@ -68,10 +87,12 @@ class _Lean(CompositorUpdate):
         self._update, self._known, self._width = update, known, width
 
     def render_segments(self, console: Console) -> str:
-        update, sent = self._update, list[str]()
-        for x, y, strips in _of_layout(update) if isinstance(update, LayoutUpdate) else _of_chops(update):
+        update = self._update
+        pieces = list(_of_layout(update) if isinstance(update, LayoutUpdate) else _of_chops(update))
+        sent = [self._moved(pieces)]
+        for x, y, strips in pieces:
             line, text = [segment for strip in strips for segment in strip], None
-            ends = x + sum(strip.cell_length for strip in strips) == self._width
+            ends = x + _width(strips) == self._width
             before = self._known.pop(y, None)
             if not x and ends:
                 self._known[y] = line
@@ -87,6 +108,26 @@ class _Lean(CompositorUpdate):
                 text = short + ERASE
             sent += (Control.move_to(x, y).segment.text, text)
         return "".join(sent)
+
+    def _moved(self, pieces: Sequence[Piece]) -> str:
+        """Have the terminal itself move lines up or down that are painted some lines further, as a list that is
+        scrolled, and know it then."""
+        whole = ((y, strips) for x, y, strips in pieces if x == 0 and _width(strips) == self._width)
+        lines = {y: line for y, strips in whole if (line := [piece for strip in strips for piece in strip])}
+        stood = {tuple(line): y for y, line in self._known.items() if y in lines}
+        away = {y: stood[key] - y for y, line in lines.items() if (key := tuple(line)) in stood}
+        by, count = Counter(away.values()).most_common(1)[0] if away else (0, 0)
+        moved = [y for y, distance in away.items() if distance == by]
+        if not by or count < FEW:
+            return ""
+        top, bottom = min(moved) + min(by, 0), max(moved) + max(by, 0)
+        places = range(top, bottom + 1)
+        if any(y not in lines for y in places) or sum(self._known.get(y) == lines[y] for y in places) > count:
+            return ""
+        known = {y: self._known.pop(y) for y in places if y in self._known}
+        self._known |= {y - by: line for y, line in known.items() if y - by in places}
+        edge, move = (bottom, "\n" * by) if by > 0 else (top, "\x1bM" * -by)
+        return f"\x1b[{top + 1};{bottom + 1}r\x1b[{edge + 1};1H{move}\x1b[r"
 
 
 def _changed(before: Known | None, line: Known) -> tuple[int, int]:
@@ -104,17 +145,21 @@ def _changed(before: Known | None, line: Known) -> tuple[int, int]:
     return begin, len(line) - same
 
 
+def _width(strips: Sequence[Strip]) -> int:
+    return sum(strip.cell_length for strip in strips)
+
+
 def _cells(line: Known) -> int:
     """How wide pieces of a line are."""
     return sum(segment.cell_length for segment in line)
 
 
-def _of_layout(update: LayoutUpdate) -> Iterator[tuple[int, int, list[Strip]]]:
+def _of_layout(update: LayoutUpdate) -> Iterator[Piece]:
     for y, line in enumerate(update.strips, update.region.y):
         yield update.region.x, y, list(line)
 
 
-def _of_chops(update: ChopsUpdate) -> Iterator[tuple[int, int, list[Strip]]]:
+def _of_chops(update: ChopsUpdate) -> Iterator[Piece]:
     """The pieces of lines, as Textual itself cuts them."""
     for y, begin, stop in update.spans:
         for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):

@@ -22,6 +22,9 @@ from inspector.tui.schedule import Schedule
 
 PERIOD = 0.5
 """Seconds between two looks at a file that is followed."""
+BURST, SKIPPED = 5, 2
+"""Behind more new steps than this, so many looks are left out: nobody reads that fast, and a slow link would show for
+long what is over."""
 
 REVISED = 1000
 """Steps before the end that may still change while a run grows."""
@@ -64,6 +67,8 @@ class Loader:
         self._path = ""
         self._format: str | None = None
         self._stamp: object = None
+        self._skips = 0
+        """How many looks are left out."""
         self._runs: RunSet | None = None
         self._run: RunSource | None = None
         self._run_id: str | None = None
@@ -136,6 +141,7 @@ class Loader:
 
     def follow(self, on: bool) -> None:
         """Look for what is appended to the run, or to the list of runs; answered by Known or Listed."""
+        self._skips = 0
         self._plan.ask("follow", lambda: self._plan.every(PERIOD if on else None, self._look))
 
     def look(self) -> None:
@@ -258,12 +264,19 @@ class Loader:
 
     def _index(self, run: RunSource, before: int | None = None) -> Reports:
         """Read on; `before` is how many steps the run had before it changed."""
-        yield from passes.index(run, self._definition, Pace(self._plan.clock))
+        yield from passes.index(run, self._definition, Pace(self._plan.clock, first=before is None))
         self._definition = run.definition()
         # A run that became shorter is another one.
         revised = None if before is None else max(before - REVISED, 1) if len(run) >= before else 1
-        yield Known(passes.facts(run, self._definition, done=True), revised)
+        self._skips = SKIPPED if before is not None and len(run) - before > BURST else 0
+        yield self._all_known(run, revised)
         self._pass_over(run, revised or 1)
+
+    def _all_known(self, run: RunSource, revised: int | None) -> Known:
+        """What is known of a run that was read. The rows that are seen next come with it: they are painted once."""
+        facts = passes.facts(run, self._definition, done=True)
+        newest = [(max(revised, facts.known - AROUND), facts.known + 1)] if revised is not None else []
+        return Known(facts, revised, fetch.rows(run, self._nesting, newest))
 
     def _pass_over(self, run: RunSource, start: int) -> None:
         self._begin("scan", passes.scan(run, start, Pace(self._plan.clock, first=False)))
@@ -314,6 +327,9 @@ class Loader:
         """See whether what is followed has changed."""
         if self._runs is None or self._plan.at_work("index", "reopen"):
             return
+        if self._skips:
+            self._skips -= 1
+            return
         stamp, self._stamp = self._stamp, look_of(self._path)
         before = len(self._run) if self._run is not None else 0
         if self._run is not None and self._run.refresh():
@@ -338,7 +354,7 @@ class Loader:
             self._list(again=True)
         else:
             self._adopt(run, self._run_id)
-            yield Known(passes.facts(run, self._definition, done=True), revised=1)
+            yield self._all_known(run, revised=1)
             self._pass_over(run, 1)
         if old:
             old.close()

@@ -74,10 +74,11 @@ class Opened(Struct, frozen=True):
 
 
 class Known(Struct, frozen=True):
-    """More of the run is known. Steps from `revised` on may have changed."""
+    """More of the run is known. Steps from `revised` on may have changed; `rows` are the last of them."""
 
     facts: Facts
     revised: int | None = None
+    rows: Mapping[int, Timed] = MappingProxyType({})
 
 
 class Fetched(Struct, frozen=True):

@@ -11,13 +11,15 @@ from textual.message import Message
 
 from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
-from inspector.tui.line import Line
 from inspector.tui.live import Live
+from inspector.tui.livebar import LiveBar
 from inspector.tui.reports import Judged, Part
 from inspector.tui.runactions import RunActions
 
 if TYPE_CHECKING:
     from collections.abc import Set
+
+    from textual.timer import Timer
 
     from inspector.resume.plan import Decisions, Plan
     from inspector.tui.deciding import Deciding
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from inspector.tui.resumescreen import ResumePage
 
 
+BEAT = 0.2
+"""Seconds between two words on how a run goes: each costs a slow link some of them."""
 LOOK = 1.0
 """Seconds between two looks whether a run that is followed goes on as another one."""
 
@@ -41,6 +45,8 @@ class RunResume(RunActions):
     live: Live | None = None
     shows: Live | None = None
     """The run whose trace this screen shows, where it is driven here."""
+    _telling: Timer | None = None
+    """What is to tell how the run goes that was begun here."""
     _succeeded: int | None = None
     """How many runs this one was resumed as when it was followed first."""
 
@@ -213,14 +219,22 @@ class RunResume(RunActions):
         live = self.live
         if live is None or live.resumption is not event.resumption:
             return
+        held = live.held
         live.take(event.told)
         self._kept = self._kept if live.run is None else None
-        self.update_live()
+        if live.driven and live.run is not None and live.held == held:
+            self._tell_soon()
+        else:
+            self.update_live()
         if live.run is not None and page is not None and self.desk is not None:
             page.leave()
             self._show(live, live.trace)
         if kind == "Finished":
             self._finished(live, page, event.told)
+
+    def _tell_soon(self) -> None:
+        if self._telling is None:
+            self._telling = self.set_timer(BEAT, self.update_live)
 
     def _finished(self, live: Live, page: ResumePage | None, told: Told) -> None:
         if page is not None:
@@ -276,6 +290,9 @@ class RunResume(RunActions):
 
     def update_live(self) -> None:
         """Show how the run goes that is driven here."""
+        if self._telling is not None:
+            self._telling.stop()
+            self._telling = None
         for screen in self.app.screen_stack:
             if isinstance(screen, RunResume) and screen.is_mounted:
                 screen.session.driven = screen.busy
@@ -371,19 +388,3 @@ class RunResume(RunActions):
             self.desk.enter(Part(successor.trace), behind=self.desk.parts())
         elif not self.session.following:
             self.action_follow()
-
-
-class LiveBar(Bar):
-    """The line that tells of the run that is driven here; not there without one."""
-
-    def __init__(self, run: RunResume) -> None:
-        super().__init__(id="live")
-        self._run = run
-
-    def lines(self) -> tuple[Line, ...]:
-        live = self._run.shows or self._run.live
-        return (live.line(self.size.width or self.app.size.width),) if live is not None else ()
-
-    def update(self) -> None:
-        super().update()
-        self.display = bool(self.lines())

@@ -109,6 +109,8 @@ class Session:
         if report.revised is not None:
             for seq in [seq for seq in self._rows if seq >= report.revised]:
                 del self._rows[seq]
+            if report.rows:
+                self._keep(report.rows)
             self._stood = None
         if shorter:
             self.columns.cut(self.last)

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from inspector.tui._compat import ERASE, Known, _Lean
 from tests.tui.panes.snapshots import few
 
-WIDTH, HEIGHT = 12, 3
+WIDTH, HEIGHT = 12, 9
 CONSOLE = Console(force_terminal=True, color_system="truecolor", width=WIDTH)
 BOLD = Style(bold=True)
 
@@ -35,8 +35,17 @@ def chops(y: int, cut: int, left: str, right: str) -> ChopsUpdate:
 def paint(grid: list[list[str]], sequences: str) -> None:
     """What a terminal does with them; colours are passed over."""
     row = column = 0
-    for text, move, erase in re.findall(r"([^\x1b\n]+)|\x1b\[(\d+;\d+)H|(\x1b\[K)|\x1b\[[\d;]*m|\n", sequences):
-        if move:
+    top, bottom = 0, HEIGHT
+    found = re.findall(
+        r"([^\x1b\n]+)|\x1b\[(\d+;\d+)H|(\x1b\[K)|\x1b\[(\d*;?\d*)(r)|(\n|\x1bM)|\x1b\[[\d;]*m", sequences
+    )
+    for text, move, erase, region, margins, scroll in found:
+        if margins:
+            top, bottom = (int(region.split(";")[0]) - 1, int(region.split(";")[1])) if region else (0, HEIGHT)
+        elif scroll and (row == bottom - 1 if scroll == "\n" else row == top):
+            grid.insert(bottom if scroll == "\n" else top, [" "] * WIDTH)
+            grid.pop(top if scroll == "\n" else bottom)
+        elif move:
             row, column = (int(number) - 1 for number in move.split(";"))
         elif erase:
             grid[row][column:] = [" "] * (WIDTH - column)
@@ -57,12 +66,24 @@ def pieces(*lines: list[tuple[str, Style | None]]) -> LayoutUpdate:
 texts = st.text("ab ", max_size=WIDTH)
 styles = st.sampled_from([None, BOLD])
 piece = st.tuples(st.sampled_from(["a", "b ", "▏", "██", "  "]), styles)
+scrolled = st.builds(
+    lambda begin, above: layout(*"ab"[:above], *(f"line {begin + at}" for at in range(HEIGHT - above))),
+    st.integers(0, 8),
+    st.integers(0, 2),
+)
 updates = st.one_of(
-    st.builds(lambda lines, style: layout(*lines, style=style), st.lists(texts, min_size=3, max_size=3), styles),
-    st.builds(lambda lines: pieces(*lines), st.lists(st.lists(piece, max_size=5), min_size=3, max_size=3)),
+    scrolled,
+    st.builds(
+        lambda lines, style: layout(*lines, style=style), st.lists(texts, min_size=HEIGHT, max_size=HEIGHT), styles
+    ),
+    st.builds(lambda lines: pieces(*lines), st.lists(st.lists(piece, max_size=5), min_size=HEIGHT, max_size=HEIGHT)),
     st.integers(1, WIDTH - 1).flatmap(
         lambda cut: st.builds(
-            chops, st.integers(0, 2), st.just(cut), st.text("ab ", max_size=cut), st.text("ab ", max_size=WIDTH - cut)
+            chops,
+            st.integers(0, HEIGHT - 1),
+            st.just(cut),
+            st.text("ab ", max_size=cut),
+            st.text("ab ", max_size=WIDTH - cut),
         )
     ),
 )
@@ -110,3 +131,17 @@ def test_of_a_line_only_what_changed_is_sent() -> None:
     assert "three" not in sent("one", "▏▏", "thr")
     sent("漢", "one")
     assert "漢" in sent("漢", "two"), "in which column what is behind it begins is not the same everywhere"
+
+
+def test_lines_of_a_list_that_is_scrolled_are_not_sent_again() -> None:
+    known: dict[int, Known] = {}
+
+    def sent(begin: int) -> str:
+        rows = (f"line {begin + at}" for at in range(HEIGHT - 1))
+        return _Lean(layout("title", *rows), known, WIDTH).render_segments(CONSOLE)
+
+    sent(0)
+    down = sent(2)
+    assert re.findall(r"line (\d+)", down) == ["8", "9"]
+    assert "title" not in down
+    assert re.findall(r"line (\d+)", sent(1)) == ["1"]

@@ -213,7 +213,28 @@ def test_following_takes_in_what_was_appended(loader: Watched, monkeypatch: pyte
     run.to = 15
     known = loader.wait(Known, lambda report: report.revised is not None)
     assert (known.facts.known, known.revised) == (15, 1)
+    assert list(known.rows) == [*range(1, 16)], "what is seen next comes with it"
     assert loader.wait(Scanned).chunk.start == 1
+
+
+def test_behind_a_burst_of_steps_some_looks_are_left_out(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "PERIOD", 0.001)
+    monkeypatch.setattr(loading, "SKIPPED", 1_000_000)
+    run = Growing(10)
+    run.to = 10
+    opened(loader, OneRun(run, "x"), monkeypatch)
+    loader.wait(Scanned)
+    loader.follow(True)
+    for to in (12, 40):
+        run.to = to
+        loader.wait(Known, lambda report, to=to: report.facts.known == to)  # type: ignore[misc]
+    run.to = 41
+    for _ in range(50):
+        loader.state(1)
+        loader.wait(Stood)
+    assert not any(isinstance(report, Known) for report in loader.reports)
+    loader.follow(True)
+    loader.wait(Known, lambda report: report.facts.known == 41)
 
 
 def test_a_source_that_takes_nothing_in_is_read_again_when_its_file_changes(

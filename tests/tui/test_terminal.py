@@ -187,6 +187,16 @@ def test_a_step_costs_a_slow_link_little() -> None:
         terminal.until("/15")
 
 
+def test_where_nothing_changes_nothing_is_sent() -> None:
+    with Terminal(EXAMPLE, "--step", "0") as terminal:
+        terminal.until("/15")
+        terminal.quiet()
+        terminal.clear()
+        terminal.type("hk")
+        terminal.quiet()
+        assert terminal.seen == b""
+
+
 def test_a_narrow_terminal_is_painted_narrow_from_the_first() -> None:
     with Terminal(EXAMPLE) as terminal:
         terminal.until("/15")
