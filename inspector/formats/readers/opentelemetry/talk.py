@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 BACK = 512
 """Spans before a step that are looked at for the last model call."""
-NEAR = 128
+NEAR = 40
 """Spans that are looked at for the calls of the agents around, when one is found."""
 DEEPEST = 100
 """Spans above a step that are looked at for the agents that it is of."""
