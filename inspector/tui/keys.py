@@ -123,7 +123,7 @@ KEYS = (
         "resume",
         "take over",
     ),
-    Key("plan-output", "O", "output", "what the code printed when it was imported", "resume"),
+    Key("plan-output", "O", "output", "what the code printed", "resume"),
     Key("pause", "space", "pause", "pause at the next boundary; go on", "live", "pause/go on", "Space"),
     Key("one-step", "s", "one_step", "one step, then pause again", "live", "one step"),
     Key("detach", "D", "detach", "have the run go on in a process of its own, and follow it", "live", "detach"),
