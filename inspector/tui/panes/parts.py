@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import accumulate
 from typing import Generic, Protocol, TypeVar, overload
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from inspector.model.run import Record
 from inspector.model.values import Value
@@ -135,4 +135,4 @@ def shallow(record: Record, *, always: Sequence[str] = ()) -> dict[str, Value]:
     left out, but for `always`."""
     names = zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True)
     found = {name: getattr(record, field) for name, field in names}
-    return {name: value for name, value in found.items() if value is not None or name in always}
+    return {name: value for name, value in found.items() if name in always or not (value is None or value is UNSET)}
