@@ -7,7 +7,6 @@ from typing import Any
 from hypothesis import settings
 
 from inspector.model.run import Definition, SourceInfo, State
-from inspector.model.values import to_json
 from inspector.tui.line import COLOURS, text_of
 from inspector.tui.panes.parts import Stack
 from inspector.tui.session import StateSnapshot
@@ -42,7 +41,6 @@ def opened(stack: Stack, text: str) -> Any:
     """The value that Enter opens on the first line that holds a text."""
     line = next(stack[row] for row in range(len(stack)) if text in text_of(stack[row]))
     assert line.opens is not None
-    to_json(line.opens.value)  # nothing else can be shown
     return line.opens.value
 
 

@@ -1,6 +1,7 @@
 import time
 
 from inspector.model.run import Consumed, Definition, Edge, Graph, Node, Pending, Produced, Queue, State, Step
+from inspector.model.values import to_json
 from inspector.tui.panes import graph
 from inspector.tui.panes.graph import FORM, LARGE
 from inspector.tui.panes.nesting import nesting, short
@@ -147,6 +148,13 @@ def test_enter_opens_all_that_is_known_of_a_node_or_edge() -> None:
     assert opened(lines, "→ roll")["tokens"] == ("a", "b")
     drawn = graph.lines(at(build("a b c", "a-->b", "a-->c")), 80)
     assert set(opened(drawn, "b")) == {"b", "c"}
+
+
+def test_what_enter_opens_is_a_value_all_through() -> None:
+    lines = graph.lines(at(build("a b", "a-->b")), 60)
+    opens = [line.opens for line in (lines[row] for row in range(len(lines))) if line.opens is not None]
+    assert opens
+    assert not any("Unset" in to_json(one.value) for one in opens)
 
 
 def test_queues_of_one_id_lie_on_the_edges_in_their_order() -> None:
