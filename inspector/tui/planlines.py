@@ -280,5 +280,7 @@ def purpose(deciding: Deciding) -> str:
     left = [need.name for need in deciding.needs() if need.question == "resolve" and not deciding.decisions.met(need)]
     runs = f"lets hooks decide about {', '.join(left)}" if left else runs
     edits = f", with {counted(len(plan.edits), 'edit')}" if plan.edits else ""
-    replays = f"; takes over {counted(len(plan.replays), 'step')}" if plan.replays else ""
+    # Of a network each entry stands for all firings of a node; of an agent for a step, of which the last may be open.
+    steps = len(plan.replays) if all(item.step is not None for item in plan.replays) else plan.step
+    replays = f"; takes over {counted(steps, 'step')}" if plan.replays else ""
     return f"{runs}, and goes on{edits}{replays}"

@@ -21,7 +21,7 @@ from inspector.resume.sentences import SENTENCES
 from inspector.resume.steering import Steering
 from inspector.runner.claims import Claims, Successor
 from inspector.store import open_store
-from inspector.tui import apart, code, resumescreen, runresume
+from inspector.tui import apart, code, planlines, resumescreen, runresume
 from inspector.tui.app import Inspector
 from inspector.tui.asking import Choice, TextPage
 from inspector.tui.driving import Planned, Resumption
@@ -766,6 +766,7 @@ async def test_a_network_in_a_store_goes_on_where_it_is(tmp_path: Path, monkeypa
         await press(pilot, "r")
         page = await planned(app, pilot)
         assert page.deciding.hindrance() is None
+        assert planlines.purpose(page.deciding).endswith(f"takes over {before} steps"), "and not so many nodes"
         await press(pilot, "r")
         await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
         await until(pilot, lambda: run_screen(app).shows and not run_screen(app).shows.driven)  # type: ignore[union-attr]
