@@ -19,7 +19,7 @@ def steps(what: str, left: int, right: int) -> Job:
 
     def job(source: RunSource) -> Reports:
         one, other = _side(source, left), _side(source, right)
-        yield from _told(what, f"step {left}", f"step {right}", right, one, other)
+        yield from _told(what, f"step {left}", f"step {right}", right, one, other, graphs=_graphs(source))
 
     return job
 
@@ -42,7 +42,15 @@ def another(place: str, step: int, format: str | None) -> Job:
                 raise UsageError(place, f"the steps of this run are 0 to {last}")
             there = last if wanted is None else wanted
             name = f"{other.run().id or path} step {there}"
-            yield from _told("other", name, f"step {step}", step, _side(other, there), _side(source, step))
+            yield from _told(
+                "other",
+                name,
+                f"step {step}",
+                step,
+                _side(other, there),
+                _side(source, step),
+                graphs=_graphs(source, other),
+            )
         finally:
             runs.close()
 
@@ -57,7 +65,7 @@ def code(target: str, step: int, verdict: Verdict) -> Job:
             raise UsageError(target, verdict.error or "its definition cannot be told")
         run, own = part(source, step)
         diff, weighed = against(run, own, verdict.code, verdict.plan)
-        yield Compared("code", f"step {step}", target, step, diff, weighed)
+        yield Compared("code", f"step {step}", target, step, diff, weighed, _graphs(source))
 
     return job
 
@@ -67,7 +75,11 @@ def _side(source: RunSource, step: int) -> Side:
     return Side(definition=run.definition(), state=run.state(own))
 
 
-def _told(what: str, left: str, right: str, step: int, one: Side, other: Side) -> Reports:
+def _graphs(*sources: RunSource) -> bool:
+    return any(source.run().kind != "agent" for source in sources)
+
+
+def _told(what: str, left: str, right: str, step: int, one: Side, other: Side, *, graphs: bool) -> Reports:
     diff: Diff = compare(one, other)
     weighed: tuple[Weighed, ...] = weigh(other, diff)
-    yield Compared(what, left, right, step, diff, weighed)
+    yield Compared(what, left, right, step, diff, weighed, graphs)

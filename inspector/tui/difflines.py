@@ -26,7 +26,7 @@ SIDE = 60
 
 def summary(compared: Compared) -> str:
     """The whole difference in one line."""
-    unknown = set(compared.diff.unknown) - {"graph"}  # agents have none
+    unknown = set(compared.unknown)
     if not compared.weighed and unknown:
         all_of_it = compared.what == "code" and unknown >= {"tools", "hooks"}
         return "nothing of it can be compared" if all_of_it else "the same, as far as it can be compared"
@@ -48,15 +48,16 @@ def lines(compared: Compared, plan: Plan | None, width: int) -> list[Line]:
     for section in SECTIONS:
         items = [item for item in compared.weighed if item.section == section]
         compares = section != "State" or compared.what != "code"
-        unknown = any(part in compared.diff.unknown for part in PARTS[section])
+        unknown = any(part in compared.unknown for part in PARTS[section])
+        compares = compares and (section != "Graph" or compared.graphs or bool(items))
         if not compares or (section == "Settings" and not items):
             continue
         words = "cannot be compared" if unknown and not items else counted(len(items), "difference")
         found.append(Line((Span(section, "heading"), Span(f"  {words if items or unknown else 'the same'}", "dim"))))
         found += [line for item in items for line in _item(item, compared)]
-    if compared.diff.unknown:
+    if compared.unknown:
         found.append(plain("Cannot be compared", "heading"))
-        found += [plain(f"   ? {part}: one side does not record it", "problem") for part in compared.diff.unknown]
+        found += [plain(f"   ? {part}: one side does not record it", "problem") for part in compared.unknown]
     return found
 
 
@@ -100,8 +101,8 @@ def short(target: str) -> str:
     return target if len(target) <= TARGET else "…" + target[1 - TARGET :]
 
 
-def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | None, kind: str | None = None) -> Line:
-    """The verdict on today's code, for a run of a `kind`, in the line below the header."""
+def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | None) -> Line:
+    """The verdict on today's code in the line below the header."""
     spans = [Span(" against ", "dim"), Span(short(target), "accent"), Span("  ")]
     if error is not None and compared is None:
         return Line((*spans, Span(error.removeprefix(f"{target}: "), "failed")))
@@ -118,8 +119,8 @@ def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | 
     if compared is None:
         return Line((*spans, Span("  …", "dim")))
     for section, name in (("Tools", "tools"), ("Graph", "graph"), ("Hooks", "hooks")):
-        if name == "graph" and kind == "agent":
-            continue  # it has none
+        if name == "graph" and not compared.graphs:
+            continue
         spans.append(Span(f"  {name}: {_word(section, name, compared)}", "dim"))
     return Line(tuple(spans))
 
@@ -129,4 +130,4 @@ def _word(section: str, part: str, compared: Compared) -> str:
     breaking = sum(item.weight == "breaking" for item in items)
     if items:
         return counted(len(items), "difference") + (f", {breaking} breaking" if breaking else "")
-    return "?" if part in compared.diff.unknown else "same"
+    return "?" if part in compared.unknown else "same"

@@ -137,7 +137,7 @@ class Judged(Struct, frozen=True):
 
 class Compared(Struct, frozen=True):
     """What was found different between `left` and `right`: `what` is `before`, `mark`, `other` or `code`,
-    `step` the open run's step in it."""
+    `step` the open run's step in it. `graphs`: whether there can be graphs; agents have none."""
 
     what: str
     left: str
@@ -145,6 +145,12 @@ class Compared(Struct, frozen=True):
     step: int
     diff: Diff
     weighed: tuple[Weighed, ...]
+    graphs: bool = True
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What one side does not record, where it could."""
+        return tuple(part for part in self.diff.unknown if part != "graph" or self.graphs)
 
 
 class Failed(Struct, frozen=True):

@@ -253,8 +253,7 @@ class VerdictBar(Bar):
 
         verdict = run.verdict
         plan, error = (verdict.plan, verdict.error) if verdict is not None else (None, None)
-        kind = run.session.facts.run.kind if run.session.facts is not None else None
-        return (difflines.bar(run.code.target, plan, run.compared, error, kind),)
+        return (difflines.bar(run.code.target, plan, run.compared, error),)
 
     def update(self) -> None:
         super().update()

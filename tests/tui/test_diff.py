@@ -152,7 +152,7 @@ def test_what_cannot_be_compared_is_not_called_the_same() -> None:
         compare(Side(definition=Definition(), state=None), Side(definition=Definition(), state=None)),
         unknown=("tools", "graph", "hooks"),
     )
-    compared = Compared("code", "step 2", "app.py:agent", 2, diff, ())
+    compared = Compared("code", "step 2", "app.py:agent", 2, diff, (), graphs=False)
     assert difflines.summary(compared) == "nothing of it can be compared"
     part = msgspec.structs.replace(compared, diff=msgspec.structs.replace(diff, unknown=("tools",)))
     assert difflines.summary(part) == "the same, as far as it can be compared"
