@@ -1,6 +1,7 @@
 """What a command leaves beside a checkpoint of LangGraph, and what durability `exit` leaves out."""
 
 from pathlib import Path
+from uuid import UUID, uuid5
 
 import pytest
 
@@ -148,3 +149,14 @@ def test_a_question_of_old_versions_has_an_id_of_its_place(base: Base) -> None:
     fields = {"value": "sure?", "resumable": True, "ns": place, "when": "during"}
     thread.wrote("c", {"__interrupt__": [ext(2, "langgraph.types", "Interrupt", fields)]})
     assert [one.call_id for one in left(opened(base))] == [xxh3.digest("|".join(place).encode())]
+
+
+def test_changes_of_steps_that_were_not_stored_are_no_tasks(base: Base) -> None:
+    thread = Thread(base)
+    thread.input({})
+    thread.start({}, then=["a"])
+    thread.wrote("a", {"log": ["one"]}, task="00000001-2222-4333-8444-555555555555")
+    thread.wrote("z", {"log": ["two"]}, task="ffffffff-0000-0002-8444-555555555555")
+    thread.wrote("in", {"log": ["given"]}, path="", task=str(uuid5(UUID(str(thread.id)), "__input__")))
+    run = opened(base)
+    assert [(one.name, one.status) for one in left(run)] == [("a", "ambiguous")]

@@ -26,7 +26,7 @@ from inspector.formats.readers.langgraph.frames import send as send_of
 from inspector.formats.readers.langgraph.graph import sources
 from inspector.formats.readers.langgraph.serde import Reading
 from inspector.formats.readers.langgraph.store import Row, Store, Thread, Write
-from inspector.formats.readers.langgraph.taskids import by_hand, identifier
+from inspector.formats.readers.langgraph.taskids import identifier, is_collapsed, of_no_task
 from inspector.formats.readers.langgraph.tasks import (
     CONTROL,
     NULL_TASK,
@@ -69,8 +69,8 @@ class History:
         return self._keep("writes", seq, self._writes)
 
     def done(self, seq: int) -> list[Write]:
-        """What the tasks behind a checkpoint wrote, without what somebody set by hand: that is another step's,
-        maybe of another branch."""
+        """What the tasks behind a checkpoint wrote, without what stands there too: what somebody set by hand, which is
+        another step's, maybe of another branch, and changes of steps that were not stored."""
         return self._keep("done", seq, self._done)
 
     def child(self, seq: int) -> int | None:
@@ -154,7 +154,8 @@ class History:
 
     def _done(self, seq: int) -> list[Write]:
         writes = self.writes(seq)
-        known = by_hand(self.row(seq).id, len({write.task for write in writes}))
+        known = of_no_task(self.row(seq).id, len({write.task for write in writes}))
+        known |= {write.task for write in writes if is_collapsed(write.task) and write.task != NULL_TASK}
         return [write for write in writes if write.task not in known and not write.path.startswith(BY_HAND)]
 
     def _child(self, seq: int) -> int | None:

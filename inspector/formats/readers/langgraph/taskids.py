@@ -4,17 +4,19 @@ followed each other. Old stores name a task by nothing else.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from uuid import UUID, uuid5
 
 from inspector.formats import xxh3
-from inspector.formats.readers.langgraph.frames import INTERRUPT, TASKS, Frame, newer, target
+from inspector.formats.readers.langgraph.frames import INPUT, INTERRUPT, TASKS, Frame, newer, target
 from inspector.model.values import Value
 
 PULL, PUSH = "__pregel_pull", "__pregel_push"
 POSITIONS = 50
 """Places in a step that the oldest way of hashing is tried with."""
 
+_COLLAPSED = re.compile(r"(?:00\d{6}|f{8})-")
 Identify = Callable[[str, int | None, Frame, Sequence[str]], Iterable[str]]
 """The ids that a node's task may have: node, number of its `Send` (None: channels trigger it), bookkeeping,
 and channels that may trigger it though their names do not say so."""
@@ -45,14 +47,21 @@ def identifier(checkpoint_id: str, namespace: str, step: Value) -> Identify:
     return identify
 
 
-def by_hand(checkpoint_id: str, count: int) -> set[str]:
-    """The ids under which LangGraph keeps what `update_state` sets, as far as it stands beside a checkpoint:
-    there are at most `count`."""
+def of_no_task(checkpoint_id: str, count: int) -> set[str]:
+    """The ids under which LangGraph keeps beside a checkpoint what no task behind it wrote: what `update_state` sets
+    (there are at most `count`), and an input, for channels of which only changes are stored."""
     try:
         origin = UUID(checkpoint_id)
     except ValueError:
         return set()
-    return {str(uuid5(origin, f"{INTERRUPT}:{number}" if number else INTERRUPT)) for number in range(count)}
+    names = (f"{INTERRUPT}:{number}" if number else INTERRUPT for number in range(count))
+    return {str(uuid5(origin, name)) for name in (INPUT, *names)}
+
+
+def is_collapsed(task_id: str) -> bool:
+    """Whether an id is made of the number of a step: so LangGraph keeps changes of all the steps of which only the
+    last was stored (durability `exit`) beside the checkpoint before them."""
+    return _COLLAPSED.match(task_id) is not None
 
 
 def _triggered(node: str, frame: Frame, more: Sequence[str]) -> Iterator[list[str]]:
