@@ -44,9 +44,9 @@ class Nesting(NamedTuple):
 @remembered(4)
 def nesting(graph: Graph) -> Nesting:
     """The networks of a graph."""
-    nodes: dict[str, Node | None] = {node.id: node for node in graph.nodes or ()}
+    nodes: dict[str, Node | None] = {_path(node.id): node for node in graph.nodes or ()}
     if graph.nodes is None:
-        nodes = {end: None for edge in graph.edges or () for end in (edge.from_, edge.to) if end}
+        nodes = {_path(end): None for edge in graph.edges or () for end in (edge.from_, edge.to) if end}
     inside: dict[str, list[str]] = {"": []}
     for path in list(nodes):
         _place(path, nodes, inside)
@@ -69,6 +69,11 @@ def short(path: str) -> str:
     return path.rpartition("/")[2] or path
 
 
+def _path(name: str) -> str:
+    """The path that an id is. One with a part that is empty is none: it would stand in itself."""
+    return name if all(name.split("/")) else name.replace("/", "\u2215") or "?"
+
+
 def _place(path: str, nodes: dict[str, Node | None], inside: dict[str, list[str]]) -> None:
     """Put a node into its network, and networks that have no node of their own into theirs."""
     while True:
@@ -86,7 +91,7 @@ def _ends(edge: Edge, nodes: dict[str, Node | None], inside: dict[str, list[str]
     ends; then in each network that it leads into or out of, from or to a boundary there."""
     left, arrow, right = edge.id.partition("-->")
     prefix = left.rpartition("/")[0]
-    start, end = _resolved(edge.from_, prefix, nodes), _resolved(edge.to, prefix, nodes)
+    start, end = (_resolved(name and _path(name), prefix, nodes) for name in (edge.from_, edge.to))
     scope = _scope(start, end)
     one, other = _child(scope, start), _child(scope, end)
     before, behind = (left, right) if arrow else (edge.from_ or "?", edge.to or "?")

@@ -1,5 +1,7 @@
 import time
 
+import pytest
+
 from inspector.model.run import Consumed, Definition, Edge, Graph, Node, Pending, Produced, Queue, State, Step
 from inspector.model.values import to_json
 from inspector.tui.panes import graph
@@ -148,6 +150,16 @@ def test_enter_opens_all_that_is_known_of_a_node_or_edge() -> None:
     assert opened(lines, "→ roll")["tokens"] == ("a", "b")
     drawn = graph.lines(at(build("a b c", "a-->b", "a-->c")), 80)
     assert set(opened(drawn, "b")) == {"b", "c"}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_ids_that_are_no_paths_end(known: bool) -> None:
+    ids = ("", "/", "//", "/a", "a/", "a//b", "a", "a/b")
+    edges = tuple(Edge(id=f"{one}-->{other}", from_=one, to=other) for one in ids for other in ids)
+    made = Graph(nodes=tuple(Node(id=id) for id in ids) if known else None, edges=edges)
+    for form in (set(), {FORM}):
+        assert len(shown(graph.lines(at(made), 80, form))) > 2
+    assert {"∕", "∕a", "a∕", "a∕∕b", "a", "a/b"} <= set(nesting(made).nodes)
 
 
 def test_what_enter_opens_is_a_value_all_through() -> None:
