@@ -51,7 +51,9 @@ def guarded(command: Callable[[], int]) -> int:
     except BaseException as error:  # the last net: a user sees one line
         format_message = getattr(error, "format_message", None)
         if format_message is not None:  # the command line was not understood
-            complain(one_line(f"{format_message()} (see runinspect --help)"))
+            path: str = getattr(getattr(error, "ctx", None), "command_path", None) or "runinspect"
+            # To open a path is a command that nobody has to name.
+            complain(one_line(f"{format_message()} (see {path.removesuffix(' open')} --help)"))
             return 2
         complain(one_line(f"internal error: {type(error).__name__}: {error} ({_origin(error)}); please report it"))
         return 2

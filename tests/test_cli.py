@@ -43,6 +43,11 @@ def test_a_command_line_that_is_not_understood(arguments: list[str]) -> None:
     assert done.stdout == ""
 
 
+def test_an_option_that_there_is_none_of_leads_to_the_help() -> None:
+    assert run("--nope", TRACE).stderr.endswith("(see runinspect --help)\n")
+    assert run("check", TRACE, "--nope").stderr.endswith("(see runinspect check --help)\n")
+
+
 def test_a_slip_in_the_name_of_a_command_is_told(tmp_path: Path) -> None:
     assert "did you mean 'resume'?" in run("resum", TRACE, "--app", "x.py:y").stderr
     assert "did you mean" not in run("show.json").stderr

@@ -6,11 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from inspector.tui.line import Line, Opens, Span, plain
-from inspector.tui.panes.cells import brief, counted
+from inspector.tui.panes.cells import brief, counted, fit
 from inspector.tui.planlines import words
 
 if TYPE_CHECKING:
     from inspector.diff import Weighed
+    from inspector.model.values import Value
     from inspector.resume import Plan, Refusal
     from inspector.tui.reports import Compared
 
@@ -22,6 +23,13 @@ TARGET = 32
 """Characters of the code's name that are shown beside the verdict."""
 SIDE = 60
 """Characters of one side of a difference on its line; Enter shows all of both."""
+
+
+ARROW = " → "
+MARGIN = 3
+"""Cells before the first side, and those of the cursor."""
+NARROWEST = 12
+"""Characters of a side that are left on the narrowest screen."""
 
 
 def summary(compared: Compared) -> str:
@@ -54,7 +62,7 @@ def lines(compared: Compared, plan: Plan | None, width: int) -> list[Line]:
             continue
         words = "cannot be compared" if unknown and not items else counted(len(items), "difference")
         found.append(Line((Span(section, "heading"), Span(f"  {words if items or unknown else 'the same'}", "dim"))))
-        found += [line for item in items for line in _item(item, compared)]
+        found += [line for item in items for line in _item(item, compared, width)]
     if compared.unknown:
         found.append(plain("Cannot be compared", "heading"))
         found += [plain(f"   ? {part}: one side does not record it", "problem") for part in compared.unknown]
@@ -77,7 +85,27 @@ def _refused(item: Refusal, width: int) -> list[Line]:
     return [head, *words(item.detail, width)]
 
 
-def _item(item: Weighed, compared: Compared) -> list[Line]:
+def _sides(left: Value, right: Value, name: str, room: int) -> str:
+    """Both sides of a difference. Where they are longer than `room`, a list or an object tells how much is in it, as
+    of a queue, and what else is long is cut: so both are seen."""
+    old, new = brief(left, name)[:SIDE], brief(right, name)[:SIDE]
+    if len(old) + len(new) + len(ARROW) > room:
+        room, half = room - len(ARROW), max((room - len(ARROW)) // 2, NARROWEST)
+        first, second = max(half, room - len(new)), max(half, room - len(old))
+        short = _short(left, old, first), _short(right, new, second)
+        old, new = short if short[0] != short[1] else (fit(old, half), fit(new, half))
+    return f"{old}{ARROW}{new}"
+
+
+def _short(value: Value, text: str, cells: int) -> str:
+    if len(text) <= cells:
+        return text
+    if isinstance(value, list | tuple):
+        return f"[{counted(len(value), 'entry', 'entries')}]"
+    return fit(text, cells)
+
+
+def _item(item: Weighed, compared: Compared, width: int) -> list[Line]:
     sign, style = WEIGHTS[item.weight or "harmless"]
     spans = [Span(f" {sign} ", style), Span(f"{item.sign} ", SIGNS[item.sign]), Span(item.subject)]
     if item.path:
@@ -85,7 +113,8 @@ def _item(item: Weighed, compared: Compared) -> list[Line]:
     name = (item.path or item.subject).rpartition(".")[2]
     both = item.sign == "~" and (item.left is not None or item.right is not None)
     if both:
-        spans.append(Span(f"  {brief(item.left, name)[:SIDE]} → {brief(item.right, name)[:SIDE]}"))
+        room = width - sum(len(span.text) for span in spans) - MARGIN
+        spans.append(Span(f"  {_sides(item.left, item.right, name, room)}"))
     elif item.section == "State":
         spans.append(Span(f"  {brief(item.left if item.sign == '-' else item.right, name)[:SIDE]}"))
     opens = Opens(f"{item.subject} {item.path}".strip(), {compared.left: item.left, compared.right: item.right})

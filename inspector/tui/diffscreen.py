@@ -15,6 +15,8 @@ from inspector.tui.prompt import Prompt
 from inspector.tui.viewer import Viewer
 
 if TYPE_CHECKING:
+    from textual import events
+
     from inspector.resume import Plan
     from inspector.tui.reports import Compared
     from inspector.tui.runactions import RunActions
@@ -30,6 +32,7 @@ class DiffPage(Page):
         super().__init__("What is different", [plain(" comparing …", "dim")], heading=plain(""))
         self.run, self.what = run, what
         self.compared: Compared | None = None
+        self._plan: Plan | None = None
         self._place = ""
 
     def on_mount(self) -> None:
@@ -47,8 +50,15 @@ class DiffPage(Page):
         self.footer.key_pressed()
         self._tell("header", plain(f" {compared.left} → {compared.right}", "title"))
         self._tell("heading", plain(f" {difflines.summary(compared)}", "heading"))
-        found = difflines.lines(compared, plan if compared.what == "code" else None, self.size.width)
-        self.rows.show(found, 0)
+        self._plan = plan if compared.what == "code" else None
+        self._show(0)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._show(self.rows.cursor)
+
+    def _show(self, cursor: int) -> None:
+        if self.compared is not None:
+            self.rows.show(difflines.lines(self.compared, self._plan, self.size.width), cursor)
 
     def _tell(self, bar: str, line: Line) -> None:
         # Nothing is there any more when the page is being left.

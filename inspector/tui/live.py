@@ -124,7 +124,7 @@ class Live:
         if self.left is None and self.ended is not None:
             how = self.ended.status + (f" ({self.ended.reason})" if self.ended.reason else "")
         place = [self.trace] if self.trace else [resumption.path, *(("--run", self.run) if resumption.part.run else ())]
-        return one_line(f"{self.run}: {how}: runinspect {' '.join(map(shlex.quote, place))}")
+        return one_line(f"{self.run}: {how}; runinspect {' '.join(map(shlex.quote, place))} shows it")
 
     def _over(self, ended: Ended) -> Line:
         word = ended.status + (f": {ended.reason}" if ended.reason else "")

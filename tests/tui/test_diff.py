@@ -158,3 +158,17 @@ def test_what_cannot_be_compared_is_not_called_the_same() -> None:
     assert difflines.summary(part) == "the same, as far as it can be compared"
     whole = msgspec.structs.replace(compared, diff=msgspec.structs.replace(diff, unknown=("graph",)))
     assert difflines.summary(whole) == "the same"
+
+
+def test_of_long_sides_both_are_seen_on_a_narrow_screen() -> None:
+    token = {"fruit": "pear", "washed": True, "note": "no stones"}
+    assert difflines._sides([token], [token, token], "queue", 38) == "[1 entry] → [2 entries]"
+    assert difflines._sides([], [token], "queue", 38) == "[] → [1 entry]"
+    assert difflines._sides(3, 4, "fire_count", 38) == "3 → 4"
+    told = difflines._sides("a" * 40, "b" * 40, "text", 38)
+    assert "…" in told
+    assert "b" in told
+    assert len(told) <= 38
+    other = difflines._sides([token, 1], [1, token], "queue", 38)
+    assert other.startswith('[{"fruit')
+    assert " → [1, {" in other, "as many entries: then what they are"

@@ -118,7 +118,7 @@ async def test_steps_of_an_agent_in_a_firing_are_not_counted_as_steps_of_the_run
         assert live.ended is not None
         assert live.steps == live.ended.ran == 6
         told = live.parting()
-        assert told == f"{live.run}: completed: runinspect {live.trace}", "where to find it, for who leaves"
+        assert told == f"{live.run}: completed; runinspect {live.trace} shows it", "where to find it, for who leaves"
 
 
 async def test_a_run_that_was_stopped_says_how_to_go_on_and_no_more_that_it_is_being_stopped(tmp_path: Path) -> None:
