@@ -105,6 +105,7 @@ def resume_command(
                 printer(out, json)(_refused(error))
             return int(error.exit_code)
         finish(out, ended, json)
+    _tell_taken(control, ended)
     if ended.reason == BROKE:
         stored = f" --run {run}" if run is not None else ""
         _tell_how(f"{ended.trace or path}{stored if ended.trace in (None, path) else ''}", target, control)
@@ -176,6 +177,7 @@ def run_command(
                 finish(out, heard.cut(error.code, store, key), json)
             raise
         finish(out, ended, json)
+    _tell_taken(control, ended)
     if ended.reason == BROKE:
         _tell_how(f"{store} --run {ended.run}" if store is not None else str(ended.trace), target, control)
     return EXITS.get(ended.status, 1)
@@ -297,6 +299,11 @@ def _known_calls(job: Job) -> list[str]:
     state = job.source.state(job.step)
     pending = state.pending if state is not None and state.pending is not None else ()
     return [call for item in pending for call in (item.call_id, item.internal_call_id, item.name) if call]
+
+
+def _tell_taken(control: Control, ended: Ended) -> None:
+    if control.taken_over:
+        _complain(ended.run or "run", "taken_over", "somebody else took the run over, and it goes on there")
 
 
 def _complain(place: str, code: str, detail: str) -> None:

@@ -28,6 +28,8 @@ class Control:
         self.stopping = False
         self.broke = False
         """Whether it was stopped at a breakpoint: somebody wants to look, and nothing has gone wrong."""
+        self.taken_over = False
+        """Whether it was seen that somebody else took the run over."""
         self._wanted = False
         self._inline = False
         self.interrupted = False
@@ -107,7 +109,8 @@ class Control:
         if not self._fences or (time.monotonic() < self._looked + FENCE and not now):
             return False
         self._looked = time.monotonic()
-        return not all(holds() for holds in self._fences)
+        self.taken_over = not all(holds() for holds in self._fences)
+        return self.taken_over
 
     def holds(self, effect: Effect) -> bool:
         """Whether the run shall be held before this effect; asked before each."""

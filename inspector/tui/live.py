@@ -128,6 +128,7 @@ class Live:
 
     def _over(self, ended: Ended) -> Line:
         word = ended.status + (f": {ended.reason}" if ended.reason else "")
+        word += ", as somebody else took it over" if self.resumption.steering.taken_over else ""
         counts = f"took over {ended.replayed}, ran {ended.ran}"
         if ended.status in ("failed", "interrupted") and not ended.final:
             counts += "  r goes on from there"

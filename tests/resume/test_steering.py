@@ -181,6 +181,7 @@ def test_a_run_that_is_taken_over_stops_at_its_next_boundary(make: Any, tmp_path
         assert resume(taken, lambda event: None).status == "completed"
         steering.go()
         assert run.result().status in ("interrupted", "suspended")
+        assert steering.taken_over
     written = (tmp_path / "taken.jsonl").read_text()
     assert '"what":"take over"' in written
     assert "the host is going down" in written
