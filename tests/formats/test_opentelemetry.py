@@ -595,6 +595,21 @@ def test_a_span_that_is_none_leaves_those_before_it_once(
     assert not [problem for problem in run.problems() if "once more" in problem.message]
 
 
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+@pytest.mark.parametrize("key", ["traceId", "spanId"])
+@pytest.mark.parametrize("spelled", ["0" * 32, "0" * 16, "", None, -5, {}, {"a": 1}, [1], "0x"])
+def test_a_span_without_ids_is_told_and_left_out(
+    path: Path, key: str, spelled: Any, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_units(monkeypatch, limit)
+    console = {**CONSOLE, "context": {**CONSOLE["context"], {"traceId": "trace_id", "spanId": "span_id"}[key]: spelled}}  # type: ignore[dict-item]
+    for odd in (otlp({**span(1), key: spelled}), console):
+        run = opened(path, "\n".join(map(json.dumps, (otlp(span(0, "root")), odd, otlp(span(2, parent=0))))).encode())
+        assert names(run) == ["root 0", "part 2"]
+        (problem,) = run.problems()
+        assert "left out" in problem.message
+
+
 # search, the price, and hostile files
 
 

@@ -142,7 +142,7 @@ def _located(text: Text) -> Iterator[Located]:
     with suppress(Damaged):
         end, whole = cutter.skip(begin)
         if whole and not bytes(text[end : end + BLANK]).strip():
-            return _walk_list(cutter, begin) if is_list(text) else _walk(cutter, begin)
+            return _walk_list(cutter, begin) if is_list(text) else _walk_item(cutter, (begin, end))
     return _salvaged(text)
 
 
@@ -159,10 +159,14 @@ def _salvaged(text: Text) -> Iterator[Located]:
 
 def _walk_list(cutter: Spans, begin: int) -> Iterator[Located]:
     for item in _elements(cutter, (begin, len(cutter))):
-        if b'"resourceSpans"' in _fields(cutter, item[0]):
-            yield from _walk(cutter, item[0])
-        else:
-            yield item, None, None
+        yield from _walk_item(cutter, item)
+
+
+def _walk_item(cutter: Spans, item: Place) -> Iterator[Located]:
+    if b'"resourceSpans"' in _fields(cutter, item[0]):
+        yield from _walk(cutter, item[0])
+    else:
+        yield item, None, None
 
 
 def _walk(cutter: Spans, begin: int) -> Iterator[Located]:

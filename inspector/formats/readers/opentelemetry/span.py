@@ -61,8 +61,9 @@ def read(value: Value, resource: Value = None, scope: Value = None) -> Span:
         raise ValueError("no span")
     if isinstance(value.get("context"), dict):
         return _console(value)
-    if not value.get("traceId") or not value.get("spanId"):
-        raise ValueError("a span without ids")
+    if _TELLING.isdisjoint(value):
+        raise ValueError("no span")
+    trace, name = _ids(value.get("traceId"), value.get("spanId"))
     oddities: list[str] = []
     start, started = moment(value.get("startTimeUnixNano"), "start", oddities)
     end, ended = moment(value.get("endTimeUnixNano"), "end", oddities)
@@ -72,8 +73,8 @@ def read(value: Value, resource: Value = None, scope: Value = None) -> Span:
     status = status if isinstance(status, dict) else {}
     events = [event for event in _list(value.get("events")) if isinstance(event, dict)]
     return Span(
-        trace=hexadecimal(value.get("traceId"), 16),
-        id=hexadecimal(value.get("spanId"), 8),
+        trace=trace,
+        id=name,
         parent=hexadecimal(value.get("parentSpanId"), 8) or None,
         name=_text(value.get("name")) or "?",
         start=start,
@@ -93,11 +94,25 @@ def read(value: Value, resource: Value = None, scope: Value = None) -> Span:
     )
 
 
+_TELLING = {"traceId", "spanId", "startTimeUnixNano"}
+"""Keys of which a span has one at least: other signals stand in the same files."""
+
+
+class WithoutIds(ValueError):
+    """A span that has no id, or no trace that it belongs to."""
+
+
+def _ids(trace: Value, name: Value) -> tuple[str, str]:
+    found = hexadecimal(trace, 16), hexadecimal(name, 8)
+    if not all(found):
+        raise WithoutIds
+    return found
+
+
 def _console(value: dict[str, Any]) -> Span:
     context = value["context"]
     oddities: list[str] = []
-    if not context.get("trace_id") or not context.get("span_id"):
-        raise ValueError("a span without ids")
+    trace, name = _ids(context.get("trace_id"), context.get("span_id"))
     start, started = instant(value.get("start_time"), "start", oddities)
     end, ended = instant(value.get("end_time"), "end", oddities)
     if start is not None and end is not None and end < start:
@@ -106,8 +121,8 @@ def _console(value: dict[str, Any]) -> Span:
     status = status if isinstance(status, dict) else {"status_code": status}
     resource = value.get("resource")
     return Span(
-        trace=hexadecimal(context.get("trace_id"), 16),
-        id=hexadecimal(context.get("span_id"), 8),
+        trace=trace,
+        id=name,
         parent=hexadecimal(value.get("parent_id"), 8) or None,
         name=_text(value.get("name")) or "?",
         start=start,

@@ -207,10 +207,11 @@ class SpanFile(LineFile):
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return False
         start, end = found.start_time, found.end_time
-        if start.tzinfo is None or end.tzinfo is None or end < start or not found.context.span_id:
+        trace, name = spans.hexadecimal(found.context.trace_id, 16), spans.hexadecimal(found.context.span_id, 8)
+        if start.tzinfo is None or end.tzinfo is None or end < start or not trace or not name:
             return False
         times = spans.nanoseconds(start), spans.nanoseconds(end)
-        self._append(unit, 0, found.context.trace_id, found.context.span_id, found.parent_id or "", *times)
+        self._append(unit, 0, trace, name, found.parent_id or "", *times)
         return True
 
     def _add_carefully(self, unit: int, offset: int, text: Text) -> None:
@@ -229,6 +230,9 @@ class SpanFile(LineFile):
     def _add_one(self, unit: int, place: int, offset: int, parts: Sequence[Part], text: Text) -> None:
         try:
             found = self._span(parts, place, offset, lambda: text)
+        except spans.WithoutIds:
+            self.damage(offset, "a span without an id, or without the id of a trace, is left out")
+            return
         except BROKEN:
             return  # what is damaged is listed with its unit; what is no span is none
         for oddity in found.oddities:
