@@ -88,6 +88,8 @@ def test_show_reads_stdin() -> None:
         ("keys", b'{"colour": "red", "size": 3}', "colour"),
         ("lines", b'{"a": 1}\n{"a": 2}\n', "--format records"),
         ("wide", '{"format": 1}'.encode("utf-16"), "UTF-16"),
+        ("wide-be", '{"format": 1, "kind": "more than a few characters"}'.encode("utf-16-be"), "-f UTF-16BE"),
+        ("wider", '{"format": 1}'.encode("utf-32"), "UTF-32"),
         ("lost", bytes(1000), "zero bytes"),
         ("list", b'[{"colour": "red"}, {"size": 3}]', "a list of objects with the keys colour"),
         ("page", b"<html></html>", "HTML"),
@@ -103,6 +105,14 @@ def test_what_no_reader_knows_is_refused_by_name(tmp_path: Path, name: str, cont
     assert name in done.stderr
     assert words in done.stderr
     assert os.listdir(tmp_path) == [name]
+
+
+def test_a_file_that_begins_with_blanks_is_not_called_empty(tmp_path: Path) -> None:
+    path = tmp_path / "gap"
+    path.write_bytes(b"\n" * 70_000 + b"{}")
+    done = run("show", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "begins with 65,536 blanks" in done.stderr
 
 
 def test_no_name_of_a_file_acts_on_the_terminal(tmp_path: Path) -> None:

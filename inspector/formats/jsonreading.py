@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from inspector.formats.files import UTF8_MARK
-from inspector.formats.jsontext import BREAKS_OFF, DEEPER, MARKED, NOTES, RETURNED, SALVAGE_LIMIT, Damaged, Place
+from inspector.formats.jsontext import BREAKS_OFF, DEEPER, MARKED, NOTES, RETURNED, SALVAGE_LIMIT, ZEROS, Damaged, Place
 from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import MAX_DEPTH, Number, Value, clean_value, decimal, integer, preview, tag
@@ -156,6 +156,8 @@ class Reading:
                 reason = f"only the first {SALVAGE_LIMIT >> 20} MiB of damaged text are looked at"
             elif not at and self.text.startswith(UTF8_MARK):
                 reason = MARKED
+            elif self.text[at : at + 1] == b"\0":
+                reason = ZEROS
             else:
                 reason = BREAKS_OFF if _torn(self.text, at) else "not JSON"
         return Damaged(at, reason, root[0] if root else None)

@@ -22,6 +22,7 @@ SALVAGE_LIMIT = 32 << 20
 """Bytes of a damaged text that are looked at: the careful reading costs about a second per MiB."""
 BREAKS_OFF = "the text breaks off"
 DEEPER = "deeper than"
+ZEROS = "not JSON but zero bytes, as a crash or a full disk leaves them"
 MARKED = "a byte order mark, which belongs at the beginning of a file alone"
 RETURNED = "more text behind a lone carriage return: a line ends in a line feed"
 NOTES = 100

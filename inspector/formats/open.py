@@ -79,6 +79,7 @@ _MAGICS = (
     (b"\x89PNG", "looks like a PNG picture"),
     (b"\x7fELF", "looks like a program"),
     (b"%PDF", "looks like a PDF"),
+    (b"\xff\xfe\0\0", "looks like UTF-32: convert it first, as with `iconv -f UTF-32 -t UTF-8`"),
     (b"\xff\xfe", "looks like UTF-16: convert it first, as with `iconv -f UTF-16 -t UTF-8`"),
     (b"\xfe\xff", "looks like UTF-16: convert it first, as with `iconv -f UTF-16 -t UTF-8`"),
 )
@@ -88,6 +89,8 @@ def unknown(probe: Probe) -> str:
     """What a file that no reader knows looks like, and what can be done."""
     head = probe.head
     if not head.strip():
+        if probe.file.size > probe.file.start + len(head):
+            return f"begins with {len(head):,} blanks: what is behind them is not looked at; {_ADVICE}"
         return "is empty: there is nothing to read"
     if not head.strip(b"\0"):
         return (
@@ -102,8 +105,9 @@ def unknown(probe: Probe) -> str:
         spoilt = "".join(f"; {problem.message}" for problem in probe.database.problems[:2])
         found = f"tables: {tables}" if tables else "it has no table"
         return f"a SQLite database of no known kind ({found}{spoilt}); {_ADVICE}"
-    if head[:200].count(b"\x00") > 40 and head[1:2] == b"\x00":
-        return f"looks like UTF-16: convert it first, as with `iconv -f UTF-16 -t UTF-8`; {_ADVICE}"
+    if head[:200].count(b"\x00") > 40 and b"\x00" in head[:2]:
+        kind = "UTF-16BE" if head[:1] == b"\x00" else "UTF-16LE"
+        return f"looks like UTF-16: convert it first, as with `iconv -f {kind} -t UTF-8`; {_ADVICE}"
     if b"\x00" in head or sum(byte < 9 for byte in head[:512]) > 8:
         return f"looks like binary data; {_ADVICE}"
     if probe.keys or probe.item_keys:

@@ -202,7 +202,12 @@ def test_damage_has_its_place(text: str, offset: int, torn: bool) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [('{"a": 1}\r{"a": 2}\r', "carriage return"), ('\ufeff{"a": 1}', "byte order mark"), ('{"a": 1} 2', "more text")],
+    [
+        ('{"a": 1}\r{"a": 2}\r', "carriage return"),
+        ('\ufeff{"a": 1}', "byte order mark"),
+        ("\0\0", "zero bytes"),
+        ('{"a": 1} 2', "more text"),
+    ],
 )
 def test_damage_that_an_editor_does_is_named(text: str, said: str) -> None:
     assert said in broken(text).reason
