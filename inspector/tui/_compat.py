@@ -92,22 +92,32 @@ class _Lean(CompositorUpdate):
         sent = [self._moved(pieces)]
         for x, y, strips in pieces:
             line, text = [segment for strip in strips for segment in strip], None
-            ends = x + _width(strips) == self._width
-            before = self._known.pop(y, None)
-            if not x and ends:
-                self._known[y] = line
-                begin, stop = _changed(before, line)
-                if begin == stop:
-                    continue
-                if begin or stop < len(line):
-                    x, ends = _cells(line[:begin]), stop == len(line)
-                    text = Strip(line[begin:stop]).render(console)
+            end = x + _width(strips)
+            ends = end == self._width
+            begin, stop = _changed(self._stands(y, x, end, line), line)
+            if begin == stop:
+                continue
+            if begin or stop < len(line):
+                x, ends = x + _cells(line[:begin]), ends and stop == len(line)
+                text = Strip(line[begin:stop]).render(console)
             text = text or "".join(strip.render(console) for strip in strips)
             short = text.rstrip(" ")
             if ends and len(text) - len(short) > len(ERASE):
                 text = short + ERASE
             sent += (Control.move_to(x, y).segment.text, text)
         return "".join(sent)
+
+    def _stands(self, y: int, x: int, end: int, line: Known) -> Known | None:
+        """What stands on a line from `x` to `end`, None where that is unknown; `line` is known to be there from now."""
+        before = self._known.get(y)
+        if not x and end == self._width:
+            self._known[y] = line
+            return before
+        if before is None:
+            return None
+        whole = Strip(before)
+        self._known[y] = [*whole.crop(0, x), *line, *whole.crop(end)]
+        return list(whole.crop(x, end))
 
     def _moved(self, pieces: Sequence[Piece]) -> str:
         """Have the terminal itself move lines up or down that are painted some lines further, as a list that is

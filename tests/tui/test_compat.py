@@ -112,7 +112,8 @@ def test_what_stands_there_is_not_sent_again() -> None:
     assert not _Lean(layout("one", "TWO", "three", style=BOLD), known, WIDTH).render_segments(CONSOLE)
     _Lean(chops(1, 4, "TWO", "more"), known, WIDTH).render_segments(CONSOLE)
     after = _Lean(layout("one", "TWO", "three", style=BOLD), known, WIDTH).render_segments(CONSOLE)
-    assert "TWO" in after, "a line of which a part was painted is sent whole"
+    assert "TWO" not in after, "of a line of which a part was painted the other is known"
+    assert ERASE in after
 
 
 def test_of_a_line_only_what_changed_is_sent() -> None:
