@@ -135,11 +135,13 @@ class Spans:
         raise self._damage(begin)
 
     def _careful(self, begin: int) -> tuple[int, bool]:
-        level = 0
-        for match in _BRACKET.finditer(self.text, begin):
+        level, position = 0, begin
+        # No search: behind a string that breaks off it would go on inside of it, from each of its bytes.
+        while (match := _BRACKET.match(self.text, position)) is not None:
             level += 1 if match[1] in b"[{" else -1
+            position = match.end()
             if level == 0:
-                return match.end(), True
+                return position, True
         return len(self), False
 
     def _next(self, end: int, whole: bool) -> tuple[bytes, int]:

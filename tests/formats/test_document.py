@@ -218,3 +218,10 @@ def test_a_large_document_is_split_quickly(tmp_path: Path) -> None:
     assert inner.get("t") == [1]
     assert time.process_time() - begin < 10
     document.close()
+
+
+def test_a_string_that_breaks_off_holds_no_brackets_and_takes_no_time() -> None:
+    for text in (b'{"a": [1, "x } ] y', b'{"a": "' + b"x" * 1_000_000, b'[{"a": "' + b"} " * 500_000):
+        begun = time.process_time()
+        assert Spans(text).skip(0) == (len(text), False)
+        assert time.process_time() - begun < 2
