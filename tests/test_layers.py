@@ -42,7 +42,19 @@ MAY_IMPORT = {
 }
 """What a part may import, by the first name below `inspector`."""
 
-FETCHES = {"session", "loader", "app", "start", "code", "comparing", "driving", "deciding", "resumescreen", "apart"}
+FETCHES = {
+    "session",
+    "loader",
+    "app",
+    "start",
+    "code",
+    "comparing",
+    "driving",
+    "deciding",
+    "owing",
+    "resumescreen",
+    "apart",
+}
 """The modules of the screen that may touch more than the model."""
 
 FOREIGN = {"textual": {"tui"}, "rich": {"tui"}, "typer": {"commands", "options"}}

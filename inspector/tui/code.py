@@ -9,7 +9,10 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from inspector.resume.judge import Asked, judged
+from inspector.tui.owing import owing
 from inspector.tui.reports import Judged, Part
 
 PERIOD = 1.0
@@ -89,6 +92,8 @@ class Code:
         self._stamps = self._look()
         path = None if part.path == "-" else os.path.abspath(part.path)
         verdict = judged(Asked(target=target, path=path, run=part.run, step=part.step, format=part.format))
+        if verdict.plan is not None:
+            verdict = msgspec.structs.replace(verdict, plan=owing(verdict.plan))
         if verdict.files and verdict.files != self._files:
             self._files = verdict.files
             self._stamps = self._look()

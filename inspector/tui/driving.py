@@ -26,6 +26,7 @@ from inspector.resume.steering import Steering, read_break
 from inspector.runner.claims import Claims, Successor
 from inspector.tui.capture import Output, capturing
 from inspector.tui.guard import guard
+from inspector.tui.owing import owing
 from inspector.tui.reports import Part
 from inspector.tui.times import age
 
@@ -144,7 +145,7 @@ class Resumption:
 
     def _planned(self, job: Job) -> Planned:
         try:
-            plan, run, state = check(job), job.source.run(), job.source.state(job.step)
+            plan, run, state = owing(check(job)), job.source.run(), job.source.state(job.step)
             claims, claimed = Claims(), claim_of(job.source)
             return Planned(
                 job.decisions,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.masking import masked
+from inspector.tui.owing import MODEL, called
 from inspector.tui.panes.cells import brief, counted
 from inspector.tui.panes.flow import Flow
 
@@ -64,7 +65,7 @@ EDITED = (
     ("open", "open what is there now"),
 )
 DECISIONS = ("approve", "deny", "edit", "answer")
-LOOK = (("open", "open its arguments"),)
+LOOK = "open its arguments"
 """Where the cursor is at first: an Enter too many decides nothing."""
 COMMON = (("why", "w  write down why"), ("undo", "take the decision back"))
 KEYS = {
@@ -101,6 +102,18 @@ def options(need: Need, deciding: Deciding) -> tuple[tuple[str, str], ...]:
     ways = deciding.ways(need)
     names = [(way, f"it is meant for {way.partition(':')[2]}: run that") for way in ways if ":" in way]
     return (*names, *(option for option in OPTIONS["resolve"] if option[0] in ways))
+
+
+def menu(need: Need, deciding: Deciding) -> tuple[tuple[str, str], ...]:
+    """What can be done about a call, each with its words; first what decides nothing."""
+    known = deciding.arguments(need.call_id) is not None
+    return (("open", LOOK if known else "open what is known of it"), *options(need, deciding), *COMMON)
+
+
+def about(need: Need, deciding: Deciding) -> Opens:
+    """What is opened of a call: its arguments, else what is known of it."""
+    arguments = deciding.arguments(need.call_id)
+    return Opens(called(need), need.detail if arguments is None else arguments)
 
 
 def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> list[Row]:
@@ -167,12 +180,11 @@ def _need(need: Need, deciding: Deciding, width: int) -> Iterator[Row]:
     word = deciding.word(need)
     sign = Span(" ✓ ", "done") if word else Span(" ? ", "waiting")
     arguments = deciding.arguments(need.call_id)
-    opens = Opens(f"{need.name} {need.call_id}", arguments)
-    spans = [sign, Span(f"{need.call_id}  ", "dim"), Span(need.name, "accent")]
+    spans = [sign, Span(f"{need.call_id}  " if need.call_id != need.name else "", "dim"), Span(need.name, "accent")]
     if arguments is not None:
         edited = need.call_id in deciding.decisions.arguments
         spans += [Span(f"  {brief(arguments)}"), *([Span("  edited", "changed")] if edited else [])]
-    yield Row(Line(tuple(spans), opens), need=need)
+    yield Row(Line(tuple(spans), about(need, deciding)), need=need)
     if need.detail:
         for line in words(need.detail, width, "problem"):
             yield Row(line, need=need)
@@ -258,8 +270,12 @@ def asking(how: str, need: Need, *, firing: bool) -> tuple[tuple[str, ...], str]
     if how == "deny":
         return ("The model is told that the call was denied, and this reason, where there is one.",), "reason:"
     if how == "failure":
-        of_firing = "The firing is recorded as failed, with this text, and the run too; a resume then runs it again."
-        return (of_firing if firing else "The model is told that the call failed, with this text.",), "failure:"
+        told = "The model is told that the call failed, with this text."
+        if need.call_id == MODEL:
+            told = "The run fails with this text, for good."
+        elif firing:
+            told = "The firing is recorded as failed, with this text, and the run too; a resume then runs it again."
+        return (told,), "failure:"
     ports = " Of a node with several outputs: an object of them, by port." if firing else ""
     return (need.detail or "", f"As JSON; what is no JSON is a text.{ports}"), "value:"
 

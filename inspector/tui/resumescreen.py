@@ -15,8 +15,9 @@ from inspector.tui.deciding import Deciding
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.outputpage import OutputPage
+from inspector.tui.owing import called
 from inspector.tui.page import Page
-from inspector.tui.planlines import COMMON, DECISIONS, EDITED, LOOK, Row
+from inspector.tui.planlines import COMMON, DECISIONS, EDITED, Row
 from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable, wrong_json
 from inspector.tui.viewer import Viewer
 
@@ -212,9 +213,8 @@ class ResumePage(Page):
             if how is not None:
                 self.decide(how, need)
 
-        answers = (*LOOK, *planlines.options(need, self.deciding), *COMMON)
         detail = [need.detail] if need.detail else []
-        self.app.push_screen(Choice(f"What about {need.name} {need.call_id}?", detail, answers), choose)
+        self.app.push_screen(Choice(f"What about {called(need)}?", detail, planlines.menu(need, self.deciding)), choose)
 
     def _edit_menu(self, place: str) -> None:
         def choose(line: Line | None) -> None:
@@ -263,7 +263,7 @@ class ResumePage(Page):
     def decide(self, how: str, need: Need) -> None:
         """Decide about a call, asking for what has to be said with it."""
         deciding, call = self.deciding, need.call_id
-        title = f"{need.name} {call}"
+        title = called(need)
         told, label = planlines.asking(how, need, firing=deciding.firing(call))
         match how:
             case "retry" | "skip" | "fail" | "stop" if need.question == "resolve":
@@ -279,7 +279,7 @@ class ResumePage(Page):
             case "why":
                 self._why(title, call)
             case "open":
-                self.app.push_screen(Viewer(Opens(title, deciding.arguments(call))))
+                self.app.push_screen(Viewer(planlines.about(need, deciding)))
             case "undo":
                 deciding.undo(need)
                 self._changed()

@@ -255,3 +255,42 @@ async def test_a_run_whose_process_is_gone_is_not_shown_as_running(
         alive[0] = False
         run_screen(app).named(AGENT)
         await until(pilot, lambda: "interrupted" in texts(app)[0])
+
+
+@pytest.mark.parametrize(
+    ("down", "text", "word", "status"),
+    [
+        (1, None, "runs once more", "completed"),
+        (2, "by hand", 'has this result: "by hand"', "completed"),
+        (3, "no network", 'failed: "no network"', "failed"),
+        (4, None, "the run is given up", "failed"),
+        (5, None, "stays open", "suspended"),
+    ],
+)
+async def test_a_model_call_without_its_answer_is_decided_about(
+    tmp_path: Path, down: int, text: str | None, word: str, status: str
+) -> None:
+    path = str(shutil.copy("tests/runner/data/rig_awaiting.json", tmp_path))
+    file = tmp_path / "sent_app.py"
+    file.write_text("from inspector import Agent, ScriptedModel\nagent = Agent('a', ScriptedModel('Sent again.'))\n")
+    async with opened(path, f"{file}:agent") as (app, pilot):
+        await until(pilot, lambda: "can be resumed" in texts(app)[1])
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert "1 decision owed: model" in texts(app)[1]
+        assert not any("would run" in row for row in row_texts(page.rows))
+        await press(pilot, "enter", *["down"] * down, "enter")
+        if text is not None:
+            await press(pilot, *text, "enter")
+        page = await planned(app, pilot)
+        assert any(word in row for row in row_texts(page.rows))
+        await press(pilot, "r")
+        await ended(app, pilot, status)
+        live = run_screen(app).shows
+        assert live is not None
+        assert live.trace is not None
+        records = [json.loads(line) for line in Path(live.trace).read_text().splitlines()]
+        (made,) = [record for record in records if record["record"] == "decision"]
+        assert (made["what"], made["subject"]) == ("reconcile", "model")
+        assert live.ended is not None
+        assert live.ended.output == {1: "Sent again.", 2: "by hand"}.get(down)
