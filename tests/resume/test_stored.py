@@ -251,6 +251,8 @@ def test_a_run_goes_on_from_an_earlier_step_as_a_trace_of_its_own(shell: Shell) 
     assert shell(*fork)[0] == 3
     code, events = shell.json(*fork, "--accept", "side_effects")
     assert (code, events[-1]["status"], events[-1]["trace"]) == (0, "completed", "fork.jsonl")
+    code, events = shell.json(*fork[:-2], "--accept", "side_effects", "--accept", "already_resumed")
+    assert (code, Path(events[-1]["trace"]).stem) == (0, events[-1]["run"])
     assert (shell.folder / "runs.db").read_bytes() == before
 
 

@@ -182,9 +182,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     if isinstance(job.source, Stored):
         asked.setup = told(asked.setup, job.source.stored)
     try:
-        # Behind a store, what goes on from an earlier step, or edited, is a run of its own, with a trace.
-        apart = isinstance(job.source, Stored) and job.trace is None
-        result = in_loop(asked.run(trace=default_trace(new_id()) if apart else job.trace, hear=job.hear), job.control)
+        result = in_loop(asked.run(trace=job.trace, hear=job.hear), job.control)
     except ResumeRefused as error:
         raise Refused([Refusal(code=error.code, subject=error.place, detail=error.detail)], plan) from error
     ended = _ended(result, emit)
