@@ -142,8 +142,10 @@ def _assigned(text: str, lower: str) -> str:
         end = match.end() if match else stem.end()
         name = text[begin:end]
         gap = _ASSIGNED.match(text, end) or (_PASSED.match(text, end) if name.startswith("--") else None)
-        value = _VALUE.match(text, gap.end()) if gap else None
-        if value is None or (kind := secret(name)) is None or not _hides(value["quoted"] or value["plain"]):
+        # The name first: a value may be long, and hold many names that are none of a credential.
+        kind = secret(name) if gap else None
+        value = _VALUE.match(text, gap.end()) if gap and kind else None
+        if value is None or kind is None or not _hides(value["quoted"] or value["plain"]):
             continue
         pieces += [text[done : value.start()], value["quote"] or "", mark(kind)]
         done = value.end()

@@ -1,4 +1,5 @@
 import json
+import time
 from typing import Any
 
 import msgspec
@@ -214,3 +215,12 @@ def test_depth_is_no_matter() -> None:
     while isinstance(found, list):
         found = found[0]
     assert found == "[redacted:api-key]"
+
+
+@pytest.mark.parametrize(
+    "part", ["key=", 'key="', "api_key=12345 ", "token:", "cookie", "-----BEGIN PRIVATE KEY-----\n"]
+)
+def test_many_names_in_one_text_take_one_pass(part: str) -> None:
+    begun = time.process_time()
+    redacted_text(part * (400_000 // len(part)))
+    assert time.process_time() - begun < 3
