@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from inspector.errors import UsageError
+from inspector.errors import UnreadableError, UsageError
 from inspector.exits import complain
 from inspector.formats import open_path
 from inspector.formats.largevalues import Beside, LargeValues
@@ -21,8 +21,8 @@ STATUSES: tuple[RunStatus, ...] = ("running", "suspended", "completed", "failed"
 def runs_command(
     place: str | None, *, format: str | None, status: str | None, name: str | None, limit: int | None, json: bool
 ) -> None:
-    """Print the runs of a place, newest last, at most the newest `limit`; without a place, those of this user's store
-    and traces."""
+    """Print the runs of a place, newest last, at most the newest `limit`; without a place, those of this user's
+    store, traces and folders of wfpy."""
     if status is not None and status not in STATUSES:
         raise UsageError("--status", f"{status!r} is none of {', '.join(STATUSES)}")
     if limit is not None and limit < 1:
@@ -33,7 +33,13 @@ def runs_command(
     for at in places:
         if place is None and not _holds(at):
             continue
-        found = open_path(at, format)
+        try:
+            found = open_path(at, format)
+        except UnreadableError as error:
+            if place is not None:
+                raise
+            problems.append(Problem(severity="error", where=at, message=error.reason))
+            continue
         rows += found.some(status, name, limit) if isinstance(found, Narrowing) else found.rows()
         problems += found.problems()
     if place is None:
@@ -70,7 +76,7 @@ def _own() -> list[str]:
     from inspector.store import default_path
 
     store = default_path()
-    return [store, os.path.join(os.path.dirname(store), "traces")]
+    return [store, *(os.path.join(os.path.dirname(store), name) for name in ("traces", "wfpy"))]
 
 
 def _holds(place: str) -> bool:

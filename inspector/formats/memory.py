@@ -14,7 +14,7 @@ from inspector.model.run import (
     State,
     Step,
 )
-from inspector.model.source import RunSource
+from inspector.model.source import Held, RunSource
 
 SEARCH_BATCH = 256
 
@@ -94,6 +94,7 @@ def row(source: RunSource, fallback_id: str) -> RunRow:
         reason=run.reason,
         steps=run.steps,
         started=run.started,
+        holder=source.holder() if isinstance(source, Held) else None,
         resumed_from=run.resumed_from,
         parent=run.parent,
     )

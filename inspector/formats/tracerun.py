@@ -106,6 +106,11 @@ class TraceRun(TraceLines):
         """Whether that process is still there."""
         return lives(*self.writer())
 
+    def holder(self) -> str | None:
+        """That process, as HOST:PID, while the run is running."""
+        program = self.writer()[0]
+        return one_line(f"{program.host}:{program.pid}") if program and self.run().status == "running" else None
+
     def _ending(self) -> tuple[int | None, End | None]:
         """How many steps there are and how the run ended, as far as it is known."""
         if not self.indexed:

@@ -109,6 +109,14 @@ def claim_of(source: RunSource) -> str | None:
 
 
 @runtime_checkable
+class Held(Protocol):
+    """What a RunSource offers besides that knows which process writes it."""
+
+    def holder(self) -> str | None:
+        """The process that a run is running in, as HOST:PID."""
+
+
+@runtime_checkable
 class Narrowing(Protocol):
     """A set of runs that can be asked for some of them, at the cost of those alone."""
 

@@ -12,6 +12,7 @@ from inspector.errors import UnreadableError
 from inspector.formats import linefile, open_path, tracelines, traceops
 from inspector.formats.files import File
 from inspector.formats.lines import Scan
+from inspector.formats.memory import row
 from inspector.formats.tracelines import plain
 from inspector.formats.tracerun import FURTHEST, TAIL, TraceRun
 from inspector.model.changes import Change, change
@@ -249,8 +250,10 @@ def test_an_operation_without_an_end_is_ambiguous(path: Path, size: str) -> None
 
 
 def test_while_its_process_lives_it_is_in_flight(path: Path) -> None:
-    run = opened(path, text(unfinished(program=traces.program(os.getpid(), socket.gethostname()), started=None)))
+    here = traces.program(os.getpid(), socket.gethostname())
+    run = opened(path, text(unfinished(program=here, started=None)))
     assert (run.run().status, run.resume().reasons) == ("running", ("owned",))
+    assert row(run, "").holder == f"{here.host}:{here.pid}"
     state = run.state(1)
     assert state is not None
     assert state.pending is not None

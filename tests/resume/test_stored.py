@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
@@ -103,6 +104,18 @@ def test_the_default_store_is_listed_with_the_traces(shell: Shell) -> None:
     assert listed["runs"] == []
     assert shell("runs", "--status", "nonsense")[0] == 2
     assert (os.stat(default).st_mode & 0o777, os.stat(os.path.dirname(default)).st_mode & 0o700) == (0o600, 0o700)
+
+
+def test_folders_of_wfpy_are_listed_with_the_others_and_what_cannot_be_read_hides_none(shell: Shell) -> None:
+    shell("run", "till.py:agent", "--input", '"go"')
+    folder = shell.folder / "XDG_DATA_HOME" / "runinspect" / "wfpy"
+    folder.mkdir()
+    (folder / "a.decisions.jsonl").write_text("{}\n")
+    code, (listed,) = shell.json("runs")
+    assert (code, len(listed["runs"]), [problem["where"] for problem in listed["problems"]]) == (0, 1, [str(folder)])
+    shutil.copytree(Path(__file__).parents[2] / "examples" / "wfpy-failed", folder / "w-1")
+    code, (listed,) = shell.json("runs")
+    assert (code, [run["name"] for run in listed["runs"]], listed["problems"]) == (0, ["shop", "till"], [])
 
 
 def test_the_newest_are_listed(shell: Shell) -> None:
