@@ -104,7 +104,9 @@ class Runs:
                 every = self._asked(("key",), "ORDER BY no")
                 rows = [row for row in every if isinstance(row[1], str) and clean(row[1]) == run_id][:1]
         if len(rows) == 1:
-            return int(rows[0][0])
+            if not isinstance(number := rows[0][0], int):  # whoever made the table did not say that it is one
+                raise UsageError(self._path, "the run is damaged: its number is none")
+            return number
         if run_id is None:
             count = sum(1 for _ in self._asked((), ""))
             raise UsageError(self._path, f"holds {count} runs: choose one with --run")

@@ -234,6 +234,23 @@ def test_a_run_that_may_be_lost_is_not_said_to_be_none(path: str) -> None:
         open_path(path).open("k")
 
 
+@pytest.mark.parametrize("number", [None, "x", b"", 1.5, float("inf")])
+def test_a_run_whose_number_is_none_is_refused(path: str, number: object) -> None:
+    with sqlite3.connect(path) as database:
+        columns = [row[1] for row in database.execute("SELECT * FROM pragma_table_info('runs')")]
+        database.execute(f"CREATE TABLE loose ({', '.join(columns)})")
+        database.execute("INSERT INTO loose SELECT * FROM runs")
+        database.execute("PRAGMA foreign_keys = OFF")
+        database.execute("DROP TABLE runs")
+        database.execute("ALTER TABLE loose RENAME TO runs")
+        database.execute("UPDATE runs SET no = ?", (number,))
+    database.close()
+    runs = open_path(path)
+    for row in runs.rows():
+        with pytest.raises(UsageError, match=r"its number is none|holds no run"):
+            runs.open(row.id)
+
+
 def test_a_run_whose_row_is_damaged_where_the_list_does_not_look_is_not_opened(path: str) -> None:
     on = sqlite3.connect(path)
     on.execute("UPDATE runs SET metadata = x'ff' WHERE key = 'waits'")
