@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from inspector.model.text import clean
-from inspector.model.values import MAX_DEPTH, Number, Value, tag, to_json
+from inspector.model.values import MAX_DEPTH, Number, Value, own, tag, to_json
 
 SMALL = 4 << 20
 CONTAINERS = 3_000_000
@@ -44,7 +44,8 @@ def unpack(data: bytes, extensions: Callable[[int], Extension | None]) -> Value:
     def hook(code: int, content: memoryview) -> Any:
         extension = extensions(code)
         if extension is None or not content:
-            return _Held(lambda value: value, tag("ext", code=code, base64=base64.b64encode(content).decode()))
+            shown = tag("ext", code=code, base64=base64.b64encode(content).decode())
+            return _Held(lambda value: shown, None)
         return _Held(extension, decode(content))
 
     decode = msgspec.msgpack.Decoder(ext_hook=hook).decode
@@ -86,6 +87,8 @@ def _settle(root: list[Any]) -> None:
             if type(holder) is dict:
                 if not all(map(_sound, holder)):
                     _rekey(holder)
+                if "$type" in holder:
+                    _replace(holder, own(holder))
                 entries: Any = holder.items()
             else:
                 entries = enumerate(holder)
@@ -118,7 +121,10 @@ def _rekey(holder: dict[Any, Any]) -> None:
     if not all(key is None or type(key) in (str, int, float, bool) for key in holder):
         raise TooHard
     keys = texts([clean(key) if type(key) is str else number(key) if type(key) is float else key for key in holder])
-    items = dict(zip(keys, holder.values(), strict=True))
+    _replace(holder, dict(zip(keys, holder.values(), strict=True)))
+
+
+def _replace(holder: dict[Any, Any], items: dict[str, Any]) -> None:
     holder.clear()
     holder.update(items)
 

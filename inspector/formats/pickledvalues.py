@@ -144,7 +144,7 @@ class _Builder:
         return found
 
     def pairs(self, pairs: list[tuple[Any, Any]], level: int) -> Value:
-        if any(not isinstance(key, str) for key, _ in pairs):
+        if any(not isinstance(key, str) or key == "$type" for key, _ in pairs):
             rows = [Items("list", list(pair)) for pair in pairs[: max(self.parts, 0)]]
             return tag("dict", items=self.fill(rows, level + 2))
         found: dict[str, Value] = {}

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from inspector.formats import open_path
+from inspector.formats.msgpackdata import careful
 from inspector.formats.problems import Problems
 from inspector.formats.readers.langgraph import messages
 from inspector.formats.readers.langgraph.pending import failure
@@ -501,3 +502,12 @@ def test_the_example_says_what_it_shows() -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     connection.close()
     assert "branches off step 5" in (runs.open("drill").steps(9, 10)[0].summary or "")
+
+
+def test_a_dict_that_looks_like_a_tag_is_shown_as_its_pairs() -> None:
+    mine = {"$type": "cut", "deep": [{"$type": "unknown"}]}
+    shown = tag("dict", items=[["$type", "cut"], ["deep", [tag("dict", items=[["$type", "unknown"]])]]])
+    assert msgpack({"last": mine, "other": 1}) == ({"last": shown, "other": 1}, [])
+    assert careful(msgspec.msgpack.encode(mine), lambda code: None) == shown
+    assert load("json", to_json(mine)) == (shown, [])
+    assert load("pickle", pickle.dumps(mine)) == (shown, [])

@@ -81,6 +81,19 @@ def test_what_a_failure_inside_took_is_unknown_without_a_checkpoint(tmp_path: Pa
     assert told(run) == []
 
 
+def test_what_a_loop_inside_kept_back_when_it_failed_is_unknown_without_a_checkpoint(tmp_path: Path) -> None:
+    """What is on an output of a nested workflow is handed on when the loop that it came from is done."""
+    writer = Writer(header())
+    for item in ("x", "y"):
+        writer.fire("a", put={INTO: [[item]]}).fire("box/b", {INSIDE: [[item]]}, {ITER: [[item]]})
+        writer.fire("box/van", {ITEM: [item]}, {DONE: [item]})
+        if item == "x":
+            writer.fire("c", {BEYOND: [item]})
+    error = {"message": "x", "entityInstancePath": ["box", "van"]}
+    run = opened(folder(tmp_path / "run", writer, run=record([("box", "Proxy", "workflow", 2)], error=error)))
+    assert [sizes(run, step)[f"box/{DONE}"] for step in (2, 4, 6, 7)] == [0, 0, 0, None]
+
+
 def test_a_firing_in_which_nobody_inside_fired_may_be_over_since_its_token_was_there(tmp_path: Path) -> None:
     """`b` takes two tokens a firing: the first firing of `box` only brings one in, and no line says when."""
     writer = Writer(header())

@@ -29,8 +29,15 @@ class Telling:
             return True
         if queue.source == BOUNDARY and owner is not None and self.quiet(owner, step):
             return True
-        gone = queue.target == BOUNDARY and owner is not None and not owner.outs.get(queue.in_port)
-        return gone and queue.size(step) > 0
+        if queue.target != BOUNDARY or owner is None:
+            return False
+        if not owner.outs.get(queue.in_port):
+            return queue.size(step) > 0
+        # It may be here still: an if or loop beside it hands it on when it is done.
+        begun = bisect_right(owner.starts, step)
+        since = owner.starts[begun - 1] if begun else 0
+        put = bisect_left(queue.puts, since) < bisect_right(queue.puts, step)
+        return put and self._kept_back(owner, step)
 
     def _kept_back(self, source: Actor, step: int) -> bool:
         """Whether what was put inside of a nested workflow may not have come out yet: an if or loop in it hands it on

@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.formats.pickledata import read_base64
 from inspector.model.run import Problem
-from inspector.model.values import Value, tag
+from inspector.model.values import Value, own, tag
 
 TAG = "$wfType"
 OURS = "$type"
@@ -51,8 +51,7 @@ def typed(value: Value, problems: list[Problem] | None = None, where: str = "") 
 
 def _retagged(old: dict[str, Value], kind: Value) -> dict[str, Value]:
     if not isinstance(kind, str):
-        # A dict of the user's own that looks like one of our tags must not pass for one.
-        return {OURS: "dict", "items": [[key, item] for key, item in old.items()]} if OURS in old else dict(old)
+        return dict(own(old))
     names = _RENAMED.get(kind, {})
     rest = {names.get(key, key): item for key, item in old.items() if key not in (TAG, OURS)}
     return {OURS: "object" if kind == "dataclass" else kind, **rest}
