@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from inspector.model.run import RunLink
     from inspector.tui.desk import Desk
     from inspector.tui.live import Live
+    from inspector.tui.runresume import RunResume
 
 LOOK = 0.1
 """Seconds between two looks whether the new run has begun."""
@@ -31,6 +32,14 @@ class Apart(NamedTuple):
     process: subprocess.Popen[bytes]
     log: str
     trace: str | None
+
+    def told(self) -> str:
+        """That it goes on, or went on, in words."""
+        code, output = self.process.poll(), f"; its output: {self.log}"
+        if code is None:
+            return f"goes on as process {self.process.pid}{output}"
+        how = "" if code in (0, 4) else f" with {code}"
+        return f"went on as process {self.process.pid}, which has ended{how}{output}"
 
 
 def begin(place: str, run: str | None, target: str, *, trace: str | None) -> Apart:
@@ -84,10 +93,19 @@ def go_on(desk: Desk, live: Live) -> None:
     except OSError as error:
         run.tell(f"no process could be started: {error.strerror}; r goes on here", "failed")
         return
-    live.left = f"goes on as process {apart.process.pid}; its output: {apart.log}"
+    live.apart = apart
     live.trace = apart.trace or live.trace
     run.update_verdict()
     _follow(desk, apart)
+    _until_over(run, apart)
+
+
+def _until_over(run: RunResume, apart: Apart) -> None:
+    """Tell of the process as soon as it has ended, too."""
+    if apart.process.poll() is None:
+        run.set_timer(LOOK, lambda: _until_over(run, apart))
+    else:
+        run.update_live()
 
 
 def _trace(place: str) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.resume.plan import Ended
+    from inspector.tui.apart import Apart
     from inspector.tui.driving import Resumption, Told
     from inspector.tui.reports import Part
 
@@ -35,8 +36,8 @@ class Live:
         self.ended: Ended | None = None
         self.error: str | None = None
         self.steps = 0
-        self.left: str | None = None
-        """Where it goes on, once it left this process."""
+        self.apart: Apart | None = None
+        """The process that goes on with it, once it left this one."""
         self.detaching = False
         """Whether another process is to go on from where it stops."""
         self.leftovers: list[str] = []
@@ -89,8 +90,8 @@ class Live:
         """How it goes, in one line of `width` cells: of what a model says, the end."""
         if self.error is not None:
             return Line((Span(" ended: ", "failed"), Span(self.error, "failed")))
-        if self.left is not None:
-            return Line((Span(f" {self.left}", "running"),))
+        if self.apart is not None:
+            return Line((Span(f" {self.apart.told()}", "running" if self.apart.process.poll() is None else "dim"),))
         if self.ended is not None:
             return self._over(self.ended)
         steering, count = self.resumption.steering, f"{self.steps} step{'' if self.steps == 1 else 's'}"
@@ -120,8 +121,10 @@ class Live:
         """What is said of it when the screen is left, with how to see it again; None of one that did not begin."""
         if self.run is None:
             return None
-        resumption, how = self.resumption, self.left or self.error or "left as it ran"
-        if self.left is None and self.ended is not None:
+        resumption, how = self.resumption, self.error or "left as it ran"
+        if self.apart is not None:
+            how = self.apart.told()
+        elif self.ended is not None:
             how = self.ended.status + (f" ({self.ended.reason})" if self.ended.reason else "")
         place = [self.trace] if self.trace else [resumption.path, *(("--run", self.run) if resumption.part.run else ())]
         return one_line(f"{self.run}: {how}; runinspect {' '.join(map(shlex.quote, place))} shows it")
