@@ -181,6 +181,12 @@ class Desk:
         self.loader.close()
         self.parent.child = None
         self.app.desk = self.parent
+        run = self.parent.run
+        if run is not None and self._shows is not None and not self._shows.driven:
+            for live in (run.shows, self._shows):
+                if live is not None:
+                    live.left_behind = True
+            run.update_live()
 
     def close(self) -> None:
         """End the threads of all desks."""

@@ -40,6 +40,8 @@ class Live:
         """The process that goes on with it, once it left this one."""
         self.detaching = False
         """Whether another process is to go on from where it stops."""
+        self.left_behind = False
+        """Whether it was over as its screen was left: the one before it tells of it no more."""
         self.leftovers: list[str] = []
         """Tokens that nobody took: how many, in which queue."""
         self.held: str | None = None

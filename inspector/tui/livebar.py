@@ -20,7 +20,8 @@ class LiveBar(Bar):
 
     def lines(self) -> tuple[Line, ...]:
         live = self._run.shows or self._run.live
-        return (live.line(self.size.width or self.app.size.width),) if live is not None else ()
+        told = live is not None and not live.left_behind
+        return (live.line(self.size.width or self.app.size.width),) if live is not None and told else ()
 
     def update(self) -> None:
         super().update()

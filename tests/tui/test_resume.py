@@ -92,6 +92,7 @@ async def test_deny_one_call_approve_one_and_on_to_the_end(tmp_path: Path) -> No
         assert row_texts(app.screen.rows) == [" imported", " paying B-2", " a child prints"]  # type: ignore[attr-defined]
         await press(pilot, "q", "q")
         assert run_screen(app).session.facts.run.id != live.run, "back to the run that it was resumed from"  # type: ignore[union-attr]
+        assert not any("took over" in row for row in texts(app)), "that is told where the run is shown"
 
 
 async def test_what_was_decided_stays_when_the_plan_is_left_until_the_run_begins(tmp_path: Path) -> None:
