@@ -192,7 +192,7 @@ def _driven(plan: Plan) -> Plan:
     """The plan of a run that somebody drives: what is under way there is theirs, so nothing of it may have happened
     without a word, is owed here, or would run."""
     refusals = (refusal for refusal in plan.refusals if refusal.code != "model_in_flight")
-    warnings = (warning for warning in plan.warnings if warning.code not in ("runs_again", "in_flight"))
+    warnings = (warning for warning in plan.warnings if warning.code != "runs_again")
     return msgspec.structs.replace(
         plan, needs=(), runs=(), runs_again=(), refusals=tuple(refusals), warnings=tuple(warnings)
     )

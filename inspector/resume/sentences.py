@@ -31,7 +31,8 @@ SENTENCES = {
     "more.",
     "tool_changed": "A tool that is to be called is not what it was. Accept that the new one runs.",
     "runs_again": "Something that is already done would be done once more.",
-    "side_effects": "What happened behind this step stays as it is: it is not undone by going back.",
+    "side_effects": "What has happened behind this step stays as it is: nothing undoes it, and what runs again may do "
+    "it again.",
     "already_resumed": "Somebody has gone on with this run before. Going on again makes a second run, and may do "
     "things twice.",
     "parameters_unknown": "The file does not say what some parts were set to, so that today's settings are used.",
@@ -51,7 +52,6 @@ SENTENCES = {
     "settings_changed": "What the network is run with changed. The new holds from here on.",
     "definition_changed": "The code is not what the durable run was begun with, and such a run keeps to its code. Go "
     "back to that, or accept that it goes on with the code of today.",
-    "in_flight": "Something was under way when the process ended. It runs again, with its effects.",
     "both_branches": "A loop or an if of wfpy runs both of its branches here.",
     "checkpoint_differs": "The checkpoint and the journal do not say the same. What is resumed is the checkpoint.",
     "context_journal": "The shared context is as it was; how it came to be so is not known to the new run.",

@@ -49,6 +49,13 @@ class Deciding:
         """The plan; None before there is one, and where there is none."""
         return self.planned.plan if self.planned else None
 
+    @property
+    def owned(self) -> bool:
+        """Whether somebody drives the run, known or not, or it is to be taken over."""
+        refused = any(refusal.code == "owned" for refusal in (self.plan.refusals if self.plan else ()))
+        owner = self.planned.owner if self.planned else None
+        return refused or owner is not None or self.decisions.take_over is not None
+
     def needs(self) -> list[Need]:
         """What is owed, or can be resolved, or was: also what is decided by now, as the plan no longer names it then,
         and what a plan that is refused does not name. Their order stays."""

@@ -123,7 +123,7 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
         return [Row(plain(" the plan is being made …", "dim"))]
     if plan is None:
         return [Row(line) for line in words(planned.error or "there is no plan", width, "failed")]
-    found = [*_owner(planned, deciding.decisions.take_over)]
+    found = [*_owner(planned, deciding.decisions.take_over)] if deciding.owned else []
     for refusal in plan.refusals:
         found += _refused(refusal, deciding, width, sentence)
     needs = deciding.needs()
@@ -139,16 +139,22 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
     return found
 
 
-def driven(planned: Made) -> str:
-    """Who drives the run."""
-    return f"driven by {planned.owner}"
+def _driven(planned: Made) -> str:
+    return f"driven by {planned.owner or 'somebody who cannot be told'}"
+
+
+def taking(planned: Made) -> tuple[str, ...]:
+    """What to know before the run is taken over."""
+    stops = "Whoever drives it stops at its next boundary. What is under way there may happen twice."
+    if planned.owner is None:
+        stops = "Nobody can be stopped from here: if it does run, what it goes on to do happens twice."
+    reason = "An empty reason takes nothing over. The reason is written into the new run's journal."
+    return _driven(planned), stops, reason
 
 
 def _owner(planned: Made, reason: str | None) -> Iterator[Row]:
     """Who drives the run, what of it is under way there, and what can be done about that."""
-    if planned.owner is None:
-        return
-    yield Row(plain(f" {driven(planned)}", "running"))
+    yield Row(plain(f" {_driven(planned)}", "running"))
     for item in planned.pending:
         if item.status == "in_flight":
             since = f", since {item.since}" if item.since else ""

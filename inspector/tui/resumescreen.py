@@ -149,8 +149,7 @@ class ResumePage(Page):
         usable |= {"edit", "deny"} if self.deciding.decisions.edits else set()
         usable |= {"accept"} if any(row.code and self._acceptable(row.code) for row in self._rows) else set()
         usable |= set() if plan.refusals else {"run"}
-        usable |= set(OWNER) if self.deciding.planned and self.deciding.planned.owner else set()
-        usable |= {"owner-follow"} if self._owned() else set()
+        usable |= set(OWNER) if self.deciding.owned else set()
         return every - usable
 
     def _tell(self, bar: str, line: Line) -> None:
@@ -184,10 +183,6 @@ class ResumePage(Page):
             self._ahead = planned is None
             self.footer.tell("the plan is still being made: once more when it is there", "waiting")
         return waits
-
-    def _owned(self) -> bool:
-        """Whether somebody drives the run, known or not."""
-        return any(refusal.code == "owned" for refusal in (self.deciding.plan.refusals if self.deciding.plan else ()))
 
     def _edit_at_cursor(self) -> str | None:
         return self._rows[self.rows.cursor].edit if self.rows.cursor < len(self._rows) else None
@@ -372,17 +367,12 @@ class ResumePage(Page):
         planned = self.deciding.planned
         if self._waits():
             return
-        if planned is not None and how == "follow" and (planned.owner is not None or self._owned()):
+        if planned is None or not self.deciding.owned:
+            self.footer.tell("nobody drives this run")
+        elif how == "follow":
             self.run.follow_owner(planned)
-        elif planned is None or planned.owner is None:
-            self.footer.tell("who drives this run cannot be told" if self._owned() else "nobody drives this run")
         else:
-            told = (
-                planlines.driven(planned),
-                "Whoever drives it stops at its next boundary. What is under way there may happen twice.",
-                "An empty reason takes nothing over. The reason is written into the new run's journal.",
-            )
-            before = self.deciding.decisions.take_over or ""
+            told, before = planlines.taking(planned), self.deciding.decisions.take_over or ""
             self._ask("Take the run over?", told, "because:", self.deciding.take_over, before)
 
     def action_output(self) -> None:

@@ -12,6 +12,7 @@ import pytest
 from inspector.errors import UsageError
 from inspector.resume import Ended, Job, Plan, Refused, check, open_job, resume
 from inspector.resume.apps import load
+from inspector.resume.drivers.wfpy.running import DECISIONS
 from inspector.resume.plan import Decisions
 
 FLOW = """
@@ -298,10 +299,30 @@ def test_a_killed_run_goes_on_behind_its_last_whole_line(flow: Path, tail: str) 
     (killed / "run.wf-journal.jsonl").write_text(journal + tail)
     (flow / "SALT").write_text("!")
     plan = check(job(flow, killed))
-    assert "in_flight" in [warning.code for warning in plan.warnings]
+    assert [warning.subject for warning in plan.warnings if warning.code == "side_effects" and warning.accept]
     ended, _ = resumed(job(flow, killed))
     assert ended.output == {"Out": ["CAR1", "CAR2!", "CAR3!"]}
     assert ended.replayed == 4
+
+
+def test_a_run_whose_files_still_change_is_owned_until_somebody_says_why_it_is_not(flow: Path) -> None:
+    journal = (stopped(flow) / "run.wf-journal.jsonl").read_text()
+    killed = flow / "out" / "killed"
+    killed.mkdir()
+    (killed / "run.wf-journal.jsonl").write_text(journal)
+    live = {"runId": "killed", "workflowName": "ferry", "running": True}
+    (flow / "out" / "run.wf-viewer.live.json").write_text(json.dumps(live))
+    given = job(flow, killed)
+    assert given.source.run().status == "running"
+    assert codes(check(given)) == ["owned"]
+    assert check(given).refusals[0].remedy == "take_over"
+    given = msgspec.structs.replace(given, decisions=Decisions(accept=ACCEPT, take_over="its host went down"))
+    assert not codes(check(given))
+    ended, _ = resumed(given)
+    assert ended.status == "completed"
+    assert ended.trace is not None
+    decisions = [json.loads(line) for line in Path(ended.trace + DECISIONS).read_text().splitlines()]
+    assert "its host went down" in str(decisions[0])
 
 
 def test_sets_of_another_process_do_not_stop_the_replay(flow: Path) -> None:

@@ -428,6 +428,30 @@ async def test_a_run_is_taken_over_with_a_reason(tmp_path: Path) -> None:
     assert ends[0].status in ("suspended", "interrupted"), "the other one stopped at its next boundary"
 
 
+async def test_a_run_of_wfpy_that_may_have_been_killed_just_now_is_taken_over(tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    shutil.copy("examples/wfpy-failed/run.wf-journal.jsonl", folder)
+    (folder / "run.wf-journal.jsonl").touch()
+    live = {"runId": "killed", "workflowName": "shop", "running": True}
+    (tmp_path / "run.wf-viewer.live.json").write_text(json.dumps(live))
+    async with opened(str(folder), "examples/wfpy_shop.py:shop") as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert "refused: owned" in texts(app)[1]
+        assert any("driven by somebody who cannot be told" in row for row in texts(app))
+        await press(pilot, "K")
+        assert any("Nobody can be stopped from here" in row for row in texts(app))
+        await press(pilot, *"it is dead", "enter")
+        await planned(app, pilot)
+        assert "to be accepted" in texts(app)[1]
+        page.rows.move(next(at for at, row in enumerate(page._rows) if row.code == "side_effects"))
+        await press(pilot, "c")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+
+
 async def test_a_run_in_a_store_goes_on_where_it_is(tmp_path: Path) -> None:
     _, target = two(tmp_path)
     place = str(tmp_path / "runs.db")

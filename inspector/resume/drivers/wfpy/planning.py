@@ -7,6 +7,7 @@ import msgspec
 
 from inspector.diff import Side, compare
 from inspector.errors import RefusedError, UsageError
+from inspector.formats.readers.wfpy.outcome import FRESH
 from inspector.formats.readers.wfpy.run import WfpyRun
 from inspector.model.run import Record
 from inspector.model.text import clean
@@ -144,9 +145,12 @@ def _state(job: Job) -> Iterator[Refusal]:
     name = found.id or job.path
     if found.status == "completed" and job.at_last:
         yield Refusal(code="terminal", subject=name, detail="the run is finished; choose a step before its last one")
-    if found.status == "running":
-        detail = "the run seems to be running: its files still change, and wfpy itself cannot be stopped from here"
-        yield Refusal(code="owned", subject=name, detail=detail)
+    if found.status == "running" and job.decisions.take_over is None:
+        detail = (
+            f"its files say that it is running, and changed less than {FRESH:.0f} s ago; wfpy itself cannot be stopped "
+            "from here: wait, or take it over when its process is known to have ended"
+        )
+        yield Refusal(code="owned", subject=name, detail=detail, remedy="take_over")
     owner = Claims().holder(run.claim)
     if owner is not None and job.decisions.take_over is None:
         yield Refusal(code="owned", subject=name, detail=driven(owner), remedy="take_over")

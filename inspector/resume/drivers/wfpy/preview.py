@@ -74,8 +74,8 @@ def warnings(job: Job, run: WfpyRun, plan: Any, firings: Firings | None) -> Iter
     else:
         yield from _replay(run, firings)
         if checkpoint_of(run) is None and job.at_last:
-            detail = "the run was killed: a firing that was under way is in no file; it runs again, with its effects"
-            yield warn("in_flight", name, detail)
+            detail = "no file tells what was under way when the run was cut off: it runs again, with its effects"
+            yield warn("side_effects", name, detail)
 
 
 def _resumed_already(job: Job, run: WfpyRun) -> Iterator[Warned]:

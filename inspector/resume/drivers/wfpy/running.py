@@ -65,7 +65,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
             source = _source(job, prepared, scratch, plan)
             claims.succeeded(claimed, place.run_id, place.folder)
             job.control.fence(lambda: claims.holds(held))
-            _note(job, place, taken)
+            _note(job, place, _from_whom(job, taken))
             begun = {"event": "run", "run": place.run_id, "trace": place.folder}
             watch = Watch(library, job.control, emit, begun)
             done = in_loop(in_thread(lambda: _run(job, prepared, place, source, watch), "wfpy"), job.control)
@@ -74,12 +74,20 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         claims.release(held)
 
 
-def _note(job: Job, place: Place, taken: Holder | None) -> None:
+def _from_whom(job: Job, taken: Holder | None) -> str | None:
+    """From whom the run is taken, in words; None where nobody seems to drive it."""
+    if taken is not None:
+        return driven(taken)
+    running = job.decisions.take_over is not None and job.source.run().status == "running"
+    return "seems to be driven by wfpy itself: its files still changed" if running else None
+
+
+def _note(job: Job, place: Place, taken: str | None) -> None:
     """Write down who has the run go on, and what was accepted, beside the new run: wfpy's files have no room for it."""
     made, source = job.decisions, job.source.run().id
     at = now()
     said: list[tuple[str, str | None, Value, str | None]] = [
-        *([("take over", driven(taken), None, made.take_over)] if taken is not None else []),
+        *([("take over", taken, None, made.take_over)] if taken is not None else []),
         *(("accept", code, None, made.why.get(code)) for code in sorted(made.accept)),
         ("resume", source, {"path": job.path, "step": job.step, "app": job.app.target}, made.why.get(source or "")),
     ]
