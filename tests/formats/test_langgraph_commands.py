@@ -160,3 +160,15 @@ def test_changes_of_steps_that_were_not_stored_are_no_tasks(base: Base) -> None:
     thread.wrote("in", {"log": ["given"]}, path="", task=str(uuid5(UUID(str(thread.id)), "__input__")))
     run = opened(base)
     assert [(one.name, one.status) for one in left(run)] == [("a", "ambiguous")]
+
+
+def test_what_a_failure_behind_a_step_stored_of_that_step_is_no_work(base: Base) -> None:
+    """With durability `exit` the writes of the step that was just taken in are stored once more behind it."""
+    thread = Thread(base)
+    thread.input({})
+    thread.start({}, then=["a", "c"])
+    thread.ran({"a": {"n": 1}, "c": {"m": 1}}, stored=False)
+    thread.wrote("a", {"n": 1})
+    thread.wrote("c", {"m": 1})
+    run = opened(base)
+    assert left(run) == ()

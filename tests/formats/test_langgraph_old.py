@@ -13,7 +13,7 @@ from inspector.formats import open_path
 from inspector.formats.readers.langgraph.frames import Frame, Send, fired, newer, target
 from inspector.formats.readers.langgraph.taskids import identifier
 from inspector.model.source import RunSource
-from tests.formats.langgraph_stores import Base, Thread, interrupt, packed, send
+from tests.formats.langgraph_stores import NULL, Base, Thread, interrupt, packed, send
 from tests.fuzz import check
 
 
@@ -265,6 +265,18 @@ def test_tasks_of_unknown_successors_say_who_they_are(base: Base) -> None:
     run = opened(base)
     assert pending(run) == [("ask", "waiting"), ("left", "answered"), ("?", "ambiguous")]
     assert run.run().status == "suspended"
+
+
+def test_a_node_that_waits_and_that_a_command_names_is_one_task(base: Base) -> None:
+    thread = first_version(base)
+    thread.wrote("plan", {"plan": "plan", "n": 1}, path="", task="id of plan")
+    thread.wrote("x", {"branch:__start__:__self__:plan": "__start__"}, path="", task=NULL)
+    thread.wrote("plan", {"plan": "plan", "n": 2}, path="", task="id of plan by the command")
+    run = opened(base)
+    assert pending(run) == [("plan", "answered")]
+    state = run.state(len(run))
+    assert state is not None
+    assert [one.result for one in state.pending or ()] == [{"plan": "plan", "n": 2}]
 
 
 def test_tokens_among_the_writes_of_the_checkpoint_before(base: Base) -> None:

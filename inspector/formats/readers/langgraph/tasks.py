@@ -130,6 +130,11 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
             del orphans[task_id]
     if frame is not None:
         _by_id(found, orphans, frame, known)
+        if isinstance(frame.version, int) and frame.version >= 4:
+            # Here a channel names the node that it triggers, or is known to. What a node that is not triggered left
+            # is of a step that is over, as a failure right behind it stores it.
+            over = [task for task in found.tasks if task.deduced and task.finished and task.node in frame.seen]
+            found.tasks = [task for task in found.tasks if task not in over]
     if orphans:
         _without_path(found, orphans, frame, known)
     # As LangGraph lists them: tokens in their order, then nodes by name.
@@ -164,7 +169,13 @@ def _without_path(found: Tasks, orphans: dict[str, list[Write]], frame: Frame | 
         node = known.nested.get(task_id) or _said_by(written, frame, known)
         if node is not None:
             task = _node(found, node)
-            _take(found.deduce(node) if task.writes else task, orphans, (task_id,))
+            if task.writes and frame is not None and node in frame.ordered:
+                # A command that names a node that waits makes the same task under another id.
+                latest = max(task.writes, written, key=lambda writes: writes[0].row)
+                task.id, task.writes = latest[0].task, latest
+                del orphans[task_id]
+            else:
+                _take(found.deduce(node) if task.writes else task, orphans, (task_id,))
     if frame is not None:
         present = {task.node for task in found.tasks}
         for name in known.names():
