@@ -148,6 +148,10 @@ class Loader:
         """See once whether the run has changed; answered by Known where it has."""
         self._plan.ask("look", self._look)
 
+    def look_soon(self) -> None:
+        """See now what is new of a run that is followed, unless more comes than anybody reads."""
+        self._plan.ask("look", lambda: None if self._skips else self._look())
+
     def touch(self) -> None:
         """A key was pressed: work that nobody waits for rests for a while."""
         self._plan.touch()

@@ -296,6 +296,8 @@ class RunResume(RunActions):
         for screen in self.app.screen_stack:
             if isinstance(screen, RunResume) and screen.is_mounted:
                 screen.session.driven = screen.busy
+                if screen.shows is not None and screen.session.following:
+                    screen.loader.look_soon()  # its steps come with the line that counts them
                 for bar in screen.query(LiveBar):
                     bar.update()
                 screen.update_footer()

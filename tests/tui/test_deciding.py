@@ -14,6 +14,7 @@ from inspector.formats import tracerun
 from inspector.resume import check, open_job
 from inspector.resume.apps import load
 from inspector.resume.steering import Steering, read_break
+from inspector.tui import loader
 from inspector.tui.driving import Resumption, Said
 from inspector.tui.line import text_of
 from inspector.tui.live import Live
@@ -294,3 +295,20 @@ async def test_a_model_call_without_its_answer_is_decided_about(
         assert (made["what"], made["subject"]) == ("reconcile", "model")
         assert live.ended is not None
         assert live.ended.output == {1: "Sent again.", 2: "by hand"}.get(down)
+
+
+async def test_the_steps_of_a_run_that_is_driven_come_with_the_line_that_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader, "PERIOD", 3600.0)
+    monkeypatch.setattr(loader.Loader, "look", lambda self: None)  # that of the verdict
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target) as (app, pilot):
+        await press(pilot, "r")
+        await planned(app, pilot)
+        await press(pilot, "a", "down", "down", "a")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+        assert any("All done." in row for row in texts(app)[2:-4]), "the last step is in the timeline"
