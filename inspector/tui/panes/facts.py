@@ -1,6 +1,7 @@
 """What a snapshot says of each node and edge of the graph."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from inspector.model.run import Actor, PendingStatus
@@ -38,7 +39,7 @@ class Facts:
 
     def __init__(self, snapshot: StateSnapshot, net: Nesting) -> None:
         step, state = snapshot.step_record, snapshot.state
-        self._net = net
+        self._net, self._snapshot = net, snapshot
         self._failed = step is not None and step.status == "failed"
         self._here = {path for name in _names(step.name if step else "", net) for path in _upwards(name)}
         self._pending: dict[str, PendingStatus] = {}
@@ -46,14 +47,29 @@ class Facts:
             for name in _names(entry.name, net):
                 for path in _upwards(name):
                     self._pending[path] = min(self._pending.get(path, entry.status), entry.status, key=URGENT.index)
-        self.actors: Mapping[str, Actor] = {
-            "/".join((*actor.scope, actor.id)): actor for actor in (state.actors if state else None) or ()
-        }
-        rows = queue_rows(state, snapshot.before, step) if state is not None else []
-        self.queues: Mapping[int, QueueRow] = dict(_matched(net, rows))
+
+    @cached_property
+    def actors(self) -> Mapping[str, Actor]:
+        """The actor of a node."""
+        state = self._snapshot.state
+        return {"/".join((*actor.scope, actor.id)): actor for actor in (state.actors if state else None) or ()}
+
+    @cached_property
+    def queues(self) -> Mapping[int, QueueRow]:
         """The queue on an edge."""
-        self.waiting: Mapping[str, QueueRow] = dict(_waiting(net, rows))
+        return dict(_matched(self._net, self._rows))
+
+    @cached_property
+    def waiting(self) -> Mapping[str, QueueRow]:
         """The queue that leads to a node on no edge that is known."""
+        return dict(_waiting(self._net, self._rows))
+
+    @cached_property
+    def _rows(self) -> list[QueueRow]:
+        snapshot = self._snapshot
+        if snapshot.state is None:
+            return []
+        return queue_rows(snapshot.state, snapshot.before, snapshot.step_record)
 
     def marks(self) -> list[Mark]:
         """All marks that there are, each once."""
@@ -145,6 +161,8 @@ def _upwards(path: str) -> list[str]:
 def _matched(net: Nesting, rows: list[QueueRow]) -> Iterator[tuple[int, QueueRow]]:
     """Edges and the queues on them: of one id in one network, the first to the first."""
     by_name = {("/".join((*row.queue.scope, row.queue.id)), row.number): row for row in rows if not row.gone}
+    if not by_name:
+        return
     seen: dict[str, int] = {}
     done: set[int] = set()
     for scope, links in net.links.items():

@@ -1,23 +1,23 @@
 """The graph as a list: every node, below it the edges that leave it, and what is inside it if it is open."""
 
-from collections.abc import Sequence
-
+from inspector.model.run import Graph
 from inspector.tui.line import Line, Span
 from inspector.tui.panes.cells import column, fit
-from inspector.tui.panes.drawing import Entry
+from inspector.tui.panes.drawing import Entry, listing
 from inspector.tui.panes.facts import Facts, GraphFold, size_style, size_text
-from inspector.tui.panes.nesting import BOUNDARY, Nesting, short
+from inspector.tui.panes.nesting import BOUNDARY, Nesting, nesting, short
 from inspector.tui.panes.parts import Each, Row
 from inspector.tui.panes.queues import bar_of
+from inspector.tui.panes.remembered import remembered
 from inspector.tui.panes.tree import fold_sign
 
 NAME = 32
 BAR = 8
 
 
-def listed(net: Nesting, entries: Sequence[Entry], opened: frozenset[str], facts: Facts, width: int) -> Each[Entry]:
+def listed(graph: Graph, opened: frozenset[str], facts: Facts, width: int) -> Each[Entry]:
     """The rows of the list."""
-    names = column([short(entry.path) for entry in entries], min(NAME, max(width // 2, 12)))
+    net, names = nesting(graph), _names(graph, opened, min(NAME, max(width // 2, 12)))
     largest = max((row.queue.size or 0 for row in facts.queues.values()), default=0)
 
     def build(_: int, entry: Entry) -> Row:
@@ -39,7 +39,13 @@ def listed(net: Nesting, entries: Sequence[Entry], opened: frozenset[str], facts
         spans.append(Span(f"  {entry.link.edge.id}", "dim"))
         return Row(Line(tuple(spans), facts.opens_edge(entry.link)))
 
-    return Each(entries, build)
+    return Each(listing(graph, opened), build)
+
+
+@remembered(16)
+def _names(graph: Graph, opened: frozenset[str], most: int) -> int:
+    """The width of the column of names."""
+    return column([short(entry.path) for entry in listing(graph, opened)], most)
 
 
 def _node(path: str, indent: Span, net: Nesting, opened: frozenset[str], facts: Facts, names: int) -> Row:

@@ -1,4 +1,7 @@
+import sys
 import time
+from collections.abc import Callable
+from types import FrameType
 
 import pytest
 
@@ -246,6 +249,48 @@ def test_a_picture_too_large_to_draw_is_a_list() -> None:
     full = build(" ".join(f"n{number}" for number in range(130)), *edges)
     lines = graph.lines(at(full), 80, {FORM})
     assert shown(lines, [0]) == ["130 nodes, 8,385 edges, too large to draw"]
+
+
+def test_a_graph_of_very_many_nodes_is_not_laid_out() -> None:
+    nodes = tuple(Node(id=f"n{number}", kind="node") for number in range(100_000))
+    edges = tuple(Edge(id=f"e{number}", from_=f"n{number}", to=f"n{number * 7 % 100_000}") for number in range(200_000))
+    here = Step(seq=5, kind="node", name="n1", status="done")
+    seen = at(Graph(nodes=nodes, edges=edges), step_record=here)
+    found: list[str] = []
+    calls = called(lambda: found.extend(shown(graph.lines(seen, 80, {FORM}), [0, 1, 2, 3, 100_002, 300_001])))
+    assert calls < 2000
+    assert found == [
+        "100,000 nodes, 200,000 edges, too large to draw",
+        "● this step",
+        "  n0  node",
+        "● n1  node",
+        "  n0 → n0  e0",
+        "  n199999 → n99993  e199999",
+    ]
+    assert opened(graph.lines(seen, 80), "n1") == {"id": "n1", "kind": "node"}
+
+
+def test_a_key_on_a_long_list_costs_little() -> None:
+    edges = [f"n{number}-->n{number * 7 % 5000}" for number in range(5000)]
+    long = at(build(" ".join(f"n{number}" for number in range(5000)), *edges))
+    shown(graph.lines(long, 80), range(20))
+    assert called(lambda: shown(graph.lines(long, 80), range(20))) < 20_000
+
+
+def called(work: Callable[[], object]) -> int:
+    """How many functions some work calls."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, of: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
 
 
 def test_boxes_hold_wide_names() -> None:
