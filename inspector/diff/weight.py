@@ -4,13 +4,13 @@ The weight is that of one run at one step: a tool that changed or is gone breaks
 nothing else. What `check` found counts more than what can be told from the two sides alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from inspector.diff.definition import ToolChange
 from inspector.diff.diff import Diff, Side
 from inspector.diff.values import Difference
-from inspector.model.run import Pending, Record
+from inspector.model.run import Record
 from inspector.model.values import Value
 
 Weight = Literal["breaking", "accept", "harmless"]
@@ -18,6 +18,8 @@ Section = Literal["Tools", "Graph", "Hooks", "Settings", "State"]
 Sign = Literal["+", "-", "~"]
 OPEN = ("waiting", "ready", "in_flight", "ambiguous", "approved", "denied")
 """Statuses of pending work that may still come to run."""
+NAMED = 5
+"""Calls that are named where a tool has many."""
 
 
 class Weighed(Record, frozen=True, kw_only=True):
@@ -38,7 +40,10 @@ def weigh(left: Side, diff: Diff, found: Mapping[str, Weight] | None = None) -> 
     """The differences with their weights, in the order of the sections. `found` has the weights of what a
     plan named, by subject; None: there is no plan."""
     pending = left.state.pending or () if left.state is not None else ()
-    open_calls = {item.name: item for item in pending if item.kind == "tool" and item.status in OPEN}
+    open_calls: dict[str, list[str]] = {}
+    for item in pending:
+        if item.kind == "tool" and item.status in OPEN:
+            open_calls.setdefault(item.name, []).append(item.call_id or item.name)
     return (
         *_tools(diff, open_calls, found),
         *_graph(diff, found),
@@ -48,25 +53,34 @@ def weigh(left: Side, diff: Diff, found: Mapping[str, Weight] | None = None) -> 
     )
 
 
-def _tools(diff: Diff, open_calls: Mapping[str, Pending], found: Mapping[str, Weight] | None) -> Iterator[Weighed]:
+def _tools(
+    diff: Diff, open_calls: Mapping[str, Sequence[str]], found: Mapping[str, Weight] | None
+) -> Iterator[Weighed]:
     for name in diff.tools.removed:
-        call = open_calls.get(name)
-        why = f"the call {call.call_id or name} needs it" if call else "nothing that is pending needs it"
-        weight: Weight = "breaking" if call else "harmless"
+        calls = open_calls.get(name, ())
+        why = f"{_calls(calls, 'needs', 'need')} it" if calls else "nothing that is pending needs it"
+        weight: Weight = "breaking" if calls else "harmless"
         yield Weighed(section="Tools", sign="-", subject=name, weight=weight, why=why)
     for tool in diff.tools.changed:
-        yield from _changed(tool, open_calls.get(tool.name), found)
+        yield from _changed(tool, open_calls.get(tool.name, ()), found)
     for name in diff.tools.added:
         yield Weighed(section="Tools", sign="+", subject=name, why="the open batch cannot call it")
 
 
-def _changed(tool: ToolChange, call: Pending | None, found: Mapping[str, Weight] | None) -> Iterator[Weighed]:
+def _calls(ids: Sequence[str], one: str, several: str) -> str:
+    if len(ids) == 1:
+        return f"the call {ids[0]} {one}"
+    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
+    return f"the calls {', '.join(ids[:NAMED])}{more} {several}"
+
+
+def _changed(tool: ToolChange, calls: Sequence[str], found: Mapping[str, Weight] | None) -> Iterator[Weighed]:
     for change in tool.changes:
         weight, why = "harmless", "nothing that is pending calls it"
-        if call is not None and change.path == "description":
+        if calls and change.path == "description":
             why = "only what the model is told of it"
-        elif call is not None:
-            why = f"the call {call.call_id or tool.name} waits for it"
+        elif calls:
+            why = f"{_calls(calls, 'waits', 'wait')} for it"
             weight = "breaking" if found is None else found.get(tool.name, "accept")
         yield Weighed(
             section="Tools",

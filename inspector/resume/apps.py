@@ -85,9 +85,10 @@ def _import(target: str, folder: str, name: str) -> Any:
         frames = traceback.extract_tb(error.__traceback__)
         inside = [frame for frame in frames if frame.filename.startswith(folder)] or frames
         where = f"{os.path.basename(inside[-1].filename)}:{inside[-1].lineno}"
+        said = str(error)
         if isinstance(error, SyntaxError) and error.filename:
-            where = f"{os.path.basename(error.filename)}:{error.lineno}"
-        raise UsageError(target, f"cannot be imported: {type(error).__name__}: {error} ({where})") from error
+            where, said = f"{os.path.basename(error.filename)}:{error.lineno}", error.msg
+        raise UsageError(target, f"cannot be imported: {type(error).__name__}: {said} ({where})") from error
     finally:
         sys.dont_write_bytecode = kept
 

@@ -146,7 +146,7 @@ class ResumePage(Page):
         if plan is None:
             return every
         usable = {how for need in self.deciding.needs() for how, _ in planlines.options(need, self.deciding)}
-        usable |= {"edit", "deny"} if self.deciding.decisions.edits else set()
+        usable |= {"edit"} if self.deciding.decisions.edits else set()
         usable |= {"accept"} if any(row.code and self._acceptable(row.code) for row in self._rows) else set()
         usable |= set() if plan.refusals else {"run"}
         usable |= set(OWNER) if self.deciding.owned else set()

@@ -38,6 +38,21 @@ def test_a_changed_schema_breaks_a_pending_call_unless_the_plan_says_that_it_fit
     assert weights(side(tool("a")), right) == {"a": "harmless"}
 
 
+def test_every_call_that_waits_for_a_tool_is_named() -> None:
+    pending = tuple(Pending(kind="tool", name="a", status="waiting", call_id=f"c{n}") for n in range(2, 10))
+    told = []
+    for left in (side(tool("a"), pending=pending[:2]), side(tool("a"), pending=pending)):
+        told += [
+            item.why for right in (code(), code(tool("a", "number"))) for item in weigh(left, compare(left, right))
+        ]
+    assert told == [
+        "the calls c2, c3 need it",
+        "the calls c2, c3 wait for it",
+        "the calls c2, c3, c4, c5, c6 and 3 more need it",
+        "the calls c2, c3, c4, c5, c6 and 3 more wait for it",
+    ]
+
+
 def test_what_the_model_is_told_is_harmless() -> None:
     left = side(tool("a", description="old"), pending=(call("a"),))
     found = weigh(left, compare(left, code(tool("a", description="new"))))

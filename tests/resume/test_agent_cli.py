@@ -236,6 +236,9 @@ def test_an_earlier_step_and_what_it_leaves_behind(shell: Shell) -> None:
     code, _, errors = shell.resume("--step", "1")
     assert code == 3
     assert "side_effects" in errors
+    _, (plan,), _ = shell("check", "a.jsonl", "--app", "app.py:agent", "--step", "1", "--json")
+    left = [item["subject"] for item in plan["warnings"] if item["code"] == "side_effects"]
+    assert left == ["look"], "the others of its batch only wait"
     code, lines, _ = shell.resume("--step", "1", "--accept", "side_effects")
     assert (code, lines[-1]["replayed"]) == (4, 1)
     assert shell.resume("--step", "9")[0] == 2

@@ -119,6 +119,7 @@ async def test_what_does_not_fit_is_refused_edited_again_and_taken_back() -> Non
         page = await planned(app, pilot)
         assert "refused" not in texts(app)[1]
         page.rows.move(next(at for at, row in enumerate(page._rows) if row.edit))
+        assert "deny" not in texts(app)[-1], "there is no call"
         await press(pilot, "x")
         page = await planned(app, pilot)
         assert page.deciding.decisions.edits == {}

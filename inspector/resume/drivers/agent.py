@@ -10,7 +10,7 @@ import msgspec
 
 from inspector.diff import Side, compare
 from inspector.errors import UsageError
-from inspector.model.run import Definition, Run, SourceInfo
+from inspector.model.run import Definition, Run, SourceInfo, Step
 from inspector.model.stored import Stored
 from inspector.model.values import Value, to_json
 from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
@@ -159,10 +159,20 @@ def _left_behind(job: Job) -> list[Warned]:
     if job.at_last:
         return []
     later = [step for step in job.source.steps(job.step + 1, len(job.source) + 1) if step.kind == "tools"]
+    named = [(step.seq, _did(job, step)) for step in later]
     return [
-        warn("side_effects", step.name, f"step {step.seq} ran after the chosen step; what it did is not undone")
-        for step in later
+        warn("side_effects", name, f"step {seq} ran after the chosen step; what it did is not undone")
+        for seq, name in named
+        if name
     ]
+
+
+def _did(job: Job, step: Step) -> str:
+    """The calls of a batch that were made, by the names of their tools: of one that is not done some only wait."""
+    state = job.source.state(step.seq) if step.status == "pending" else None
+    if state is None or state.pending is None:
+        return step.name
+    return ", ".join(item.name for item in state.pending if item.status in ("answered", "in_flight", "ambiguous"))
 
 
 def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
