@@ -123,3 +123,17 @@ def test_read_only_prints_no_credential(
     out = capfd.readouterr().out
     assert key not in out
     assert "[redacted:api-key]" in out
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_read_only_prints_neither_side_of_a_password(
+    json: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sides = tmp_path / "left.jsonl", tmp_path / "right.jsonl"
+    for path, word in zip(sides, ("hunter2-left", "hunter2-right"), strict=True):
+        path.write_text(Path(RUN).read_text().replace('{"order":"A-17"}', f'{{"order":"A-17","password":"{word}"}}'))
+    monkeypatch.setenv("RUNINSPECT_READ_ONLY", "1")
+    assert run("diff", *map(str, sides), *json) == 1
+    out = capfd.readouterr().out
+    assert "hunter2" not in out
+    assert out.count("[redacted:password]") == 2

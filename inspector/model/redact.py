@@ -185,12 +185,9 @@ def plain(
             new: Any = {text(name): inner for name, inner in fields.items()}
             holder[place] = new
             below = _below(fields, kind)
-            named = secret(fields["name"]) if isinstance(fields.get("name"), str) and "value" in fields else None
-            named = named or (
-                secret(fields["key"]) if isinstance(fields.get("key"), str) and "value" in fields else None
-            )
+            named = _told(fields, secret)
             for name in fields:
-                inner_kind = below or secret(name) or (named if name == "value" else None)
+                inner_kind = below or secret(name) or named.get(name)
                 stack.append((new, text(name), inner_kind))
         elif isinstance(item, Sequence) and not isinstance(item, bytes):
             new = list(item)
@@ -200,6 +197,24 @@ def plain(
         elif kind and isinstance(item, int | float | Number) and not isinstance(item, bool) and kind != "token":
             holder[place] = mark(kind)
     return root[0]
+
+
+_TELLING = (("name", ("value",)), ("key", ("value",)), ("path", ("left", "right", "before", "after")))
+"""Fields whose text is the name of what stands in others beside them."""
+_ENTRIES = re.compile(r"(?:\[\d+\])+$")
+
+
+def _told(fields: dict[str, Any], secret: Callable[[str], str | None]) -> dict[str, str]:
+    """The kinds that a field tells of others beside it, by their names."""
+    found: dict[str, str] = {}
+    for teller, others in _TELLING:
+        name = fields.get(teller)
+        if not isinstance(name, str) or fields.keys().isdisjoint(others):
+            continue
+        last = _ENTRIES.sub("", name[-60:]).rpartition(".")[2] if teller == "path" else name
+        if (kind := secret(last)) is not None:
+            found = dict.fromkeys(others, kind) | found
+    return found
 
 
 def _below(fields: dict[str, Any], kind: str | None) -> str | None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+import msgspec
+
 from inspector.model.values import to_json
 
 Document = TypeVar("Document")
@@ -10,8 +12,9 @@ Document = TypeVar("Document")
 
 def told(document: Document, report: Callable[[Document], Iterable[str]], json: bool, *, masked: bool) -> Iterable[str]:
     """The lines of a document: its JSON, or its `report`; `masked`: without what looks like a credential."""
-    if not masked:
-        return [to_json(document)] if json else report(document)
-    from inspector.model.redact import redacted, redacted_text
+    if masked:
+        from inspector.model.redact import redacted
 
-    return [to_json(redacted(document))] if json else map(redacted_text, report(document))
+        # Before it is told: where a text is cut, what is left of a credential does not look like one.
+        document = msgspec.convert(redacted(document), type(document))
+    return [to_json(document)] if json else report(document)

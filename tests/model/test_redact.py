@@ -155,6 +155,17 @@ def test_fields_of_all_sorts() -> None:
     }
 
 
+@pytest.mark.parametrize("path", ["password", "values.password", "messages[0].arguments.password", "password[2]"])
+def test_both_sides_of_a_difference_are_those_of_its_place(path: str) -> None:
+    sides = {"left": "hunter2", "right": "swordfish9"}
+    assert redacted({"path": path, **sides}) == {
+        "path": path,
+        "left": "[redacted:password]",
+        "right": "[redacted:password]",
+    }
+    assert redacted({"path": f"{path}.length", **sides}) == {"path": f"{path}.length", **sides}
+
+
 def test_a_schema_is_no_credential() -> None:
     schema = {"type": "object", "properties": {"password": {"type": "string", "description": "the user's"}}}
     assert redacted({"schema": schema}) == {"schema": schema}
