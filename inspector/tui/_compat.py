@@ -17,8 +17,9 @@ from textual.strip import Strip
 ERASE = "\x1b[K"
 """Has the rest of the line be empty."""
 
-ODD = re.compile("[^\x00-\u024f\u2010-\u25ff✓]")
-"""Characters other than letters and signs of one cell."""
+ODD = re.compile("[^ -~\xa0-\xac\xae-\u024f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc✓✗]")
+"""Characters other than letters and signs of one cell: Latin, dashes and quotes, arrows, and those that boxes and bars
+are drawn with."""
 
 FEW = 4
 """Lines that are worth moving."""

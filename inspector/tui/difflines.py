@@ -43,8 +43,8 @@ def summary(compared: Compared) -> str:
     counts = Counter[str | None](item.weight for item in compared.weighed)
     if compared.what != "code":
         return counted(len(compared.weighed), "difference")
-    words = [f"{counts[weight]} {name}" for weight, name in NAMES if counts[weight]]
-    return f"{counted(len(compared.weighed), 'difference')}: {', '.join(words)}"
+    weights = ", ".join(f"{counts[weight]} {name}" for weight, name in NAMES if counts[weight])
+    return f"{counted(len(compared.weighed), 'difference')}: {weights}"
 
 
 NAMES = (("breaking", "breaking"), ("accept", "to accept"), ("harmless", "harmless"))
@@ -60,13 +60,18 @@ def lines(compared: Compared, plan: Plan | None, width: int) -> list[Line]:
         compares = compares and (section != "Graph" or compared.graphs or bool(items))
         if not compares or (section == "Settings" and not items):
             continue
-        words = "cannot be compared" if unknown and not items else counted(len(items), "difference")
-        found.append(Line((Span(section, "heading"), Span(f"  {words if items or unknown else 'the same'}", "dim"))))
+        found.append(Line((Span(section, "heading"), Span(f"  {_counted(len(items), unknown)}", "dim"))))
         found += [line for item in items for line in _item(item, compared, width)]
     if compared.unknown:
         found.append(plain("Cannot be compared", "heading"))
         found += [plain(f"   ? {part}: one side does not record it", "problem") for part in compared.unknown]
     return found
+
+
+def _counted(count: int, unknown: bool) -> str:
+    if count:
+        return counted(count, "difference")
+    return "cannot be compared" if unknown else "the same"
 
 
 def _verdict(plan: Plan | None, width: int) -> list[Line]:
@@ -139,8 +144,8 @@ def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | 
     if plan is not None and {item.code for item in plan.refusals} == {"terminal"}:
         spans.append(Span("nothing is left to run", "done"))
     elif plan is not None and plan.refusals:
-        words = ", ".join(dict.fromkeys(f"{item.code} {item.subject}" for item in plan.refusals))
-        spans.append(Span(f"refused: {words}", "failed"))
+        refused = ", ".join(dict.fromkeys(f"{item.code} {item.subject}" for item in plan.refusals))
+        spans.append(Span(f"refused: {refused}", "failed"))
     elif plan is not None:
         codes = ", ".join(dict.fromkeys(item.code for item in plan.unaccepted(())))
         word = f"to accept: {codes}" if codes else "nothing is left to run" if over else "can be resumed"

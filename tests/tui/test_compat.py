@@ -130,8 +130,12 @@ def test_of_a_line_only_what_changed_is_sent() -> None:
     assert "three" not in again
     assert ERASE not in again
     assert "three" not in sent("one", "▏▏", "thr")
-    sent("漢", "one")
-    assert "漢" in sent("漢", "two"), "in which column what is behind it begins is not the same everywhere"
+    for odd in ("漢", "⏰", "◽", "n⃝", "x\u2060", "x\xad"):
+        sent(odd, "one")
+        assert odd in sent(odd, "two"), "in which column what is behind it begins is not the same everywhere"
+    for known_width in ("✓", "✗", "é", "→", "█"):
+        sent(known_width, "one")
+        assert known_width not in sent(known_width, "two")
 
 
 def test_lines_of_a_list_that_is_scrolled_are_not_sent_again() -> None:
