@@ -205,7 +205,7 @@ def _owner(source: RunSource, claims: Claims) -> str | None:
 
 def _for(since: str) -> str:
     passed = age(since, datetime.now(UTC))
-    return f" ({passed}, as of this plan)" if passed else ""
+    return f" ({passed} then)" if passed else ""
 
 
 def wrong_break(text: str) -> str | None:

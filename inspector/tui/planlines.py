@@ -123,7 +123,7 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
         return [Row(plain(" the plan is being made …", "dim"))]
     if plan is None:
         return [Row(line) for line in words(planned.error or "there is no plan", width, "failed")]
-    found = [*_owner(planned, deciding.decisions.take_over, width)] if deciding.owned else []
+    found = [*_owner(planned, deciding.decisions.take_over)] if deciding.owned else []
     for refusal in plan.refusals:
         found += _refused(refusal, deciding, width, sentence)
     needs = deciding.needs()
@@ -152,7 +152,7 @@ def taking(planned: Made) -> tuple[str, ...]:
     return _driven(planned), stops, reason
 
 
-def _owner(planned: Made, reason: str | None, width: int) -> Iterator[Row]:
+def _owner(planned: Made, reason: str | None) -> Iterator[Row]:
     """Who drives the run, what of it is under way there, and what can be done about that."""
     yield Row(plain(f" {_driven(planned)}", "running"))
     for item in planned.pending:

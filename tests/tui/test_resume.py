@@ -309,7 +309,7 @@ async def test_a_live_owner_is_named_and_the_second_inspector_follows(
         page = await planned(app, pilot)
         assert "refused: owned" in texts(app)[1]
         rows = "\n".join(row_texts(page.rows))
-        assert re.search(r"driven by process \d+ on \S+ since \S+ \([0-9.]+(ms|s)\)", rows)
+        assert re.search(r"driven by process \d+ on \S+ since \S+ \([0-9.]+(ms|s) then\)", rows)
         assert "K takes it over" in rows
         assert "--take-over" not in rows
         assert not page.deciding.needs(), "nothing is owed while it is driven"
