@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from inspector.formats.files import File
+from inspector.formats.linefile import LONG
 from inspector.formats.lines import Scan, line_at
 from inspector.model.records import Move, Operation, OperationKind, Program, begun_by, doubt
 from inspector.model.run import Pending, PendingKind, PendingStatus, State
 from inspector.model.values import Value, preview
 
 LEADS = (b'{"record":"o', b'{"record":"m')
-CUT = 32 << 20
-"""Bytes of a line beyond which it is not held whole to see what it is."""
 ASKED = 160
 """Characters of a question that are shown beside a call."""
 
@@ -72,7 +71,7 @@ def operations(
 
 
 def _lines(file: File, begin: int) -> Iterator[tuple[bytes, int]]:
-    scan = Scan(file, begin=begin, cut=CUT)
+    scan = Scan(file, begin=begin, cut=LONG)
     for lines, offset in scan.batches():
         for line in lines:
             if line.startswith(LEADS):
