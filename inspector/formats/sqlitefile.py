@@ -21,6 +21,7 @@ from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.sqlitecopy import Stamp, copy, copy_log, logs, stamp
 from inspector.formats.sqlitefolder import private_folder
+from inspector.formats.sqlitekeys import Keys
 from inspector.formats.sqlitesalvage import quoted, salvage
 from inspector.model.run import Problem
 from inspector.model.text import one_line
@@ -77,6 +78,12 @@ class Database:
         except (sqlite3.Error, OverflowError, MemoryError) as error:
             self._note(f"rows cannot be read: {error or type(error).__name__}")
 
+    def keyed(self, table: str, *columns: str) -> str:
+        """What to name in a query that finds rows of `table` by these columns, one by one: itself, or where it has
+        no index for that a copy of the columns and of `rowid`. It holds until the next query."""
+        self._deadline = time.monotonic() + QUERY_SECONDS
+        return self._keys.table(self._connection, table, columns)
+
     def changed(self) -> bool:
         """Whether the files are no longer what was copied."""
         return self._file is None and stamp(self._base) != self._stamp
@@ -116,7 +123,7 @@ class Database:
         self._remove: Any = lambda: None
         self.__dict__.pop("_connection", None)  # what was open before stays so until this has worked
         try:
-            self._connection = self._connect()
+            self._connection, self._keys = self._connect(), Keys()
             self.tables = self._tables()
             self._check()
         except (OSError, sqlite3.Error, ValueError, MemoryError) as error:
@@ -148,7 +155,7 @@ class Database:
         try:
             _remove_log(self._kept)
             os.rename(following + "-wal", self._kept + "-wal")
-            self._connection = self._guarded(self._kept, "mode=rw")
+            self._connection, self._keys = self._guarded(self._kept, "mode=rw"), Keys()
             self.tables = self._tables()
         except (OSError, sqlite3.Error, ValueError, MemoryError):
             self._connection.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inspector.errors import UnreadableError, UsageError
-from inspector.formats import open_path
+from inspector.formats import open_path, sqlitefile
 from inspector.formats.readers.langgraph.frames import Frame
 from inspector.formats.readers.langgraph.history import History
 from inspector.formats.readers.langgraph.taskids import identifier
@@ -556,3 +556,39 @@ def test_long_thread_opens_fast(base: Base) -> None:
     assert len(run.steps(380, 403)) == 23
     assert state(run, 200).values == {"log": [text] * 197, "n": 197}
     assert time.monotonic() - begin < 5
+
+
+def test_tables_without_their_keys_are_not_read_whole_for_each_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work: list[None] = []
+    monkeypatch.setattr(
+        sqlitefile, "_limit", lambda sqlite, _: sqlite.set_progress_handler(lambda: work.append(None), 100)
+    )
+
+    def steps(number: int, exported: bool) -> list[Any]:
+        base = Base(tmp_path / f"{len(list(tmp_path.iterdir()))}.db")
+        thread = Thread(base)
+        thread.input({})
+        thread.start({"n": 0}, then=["step"])
+        base.connection.execute("BEGIN")
+        for count in range(number):
+            thread.ran({"step": {"n": count}}, then=["step"])
+        base.connection.execute("COMMIT")
+        if exported:
+            for table in ("checkpoints", "writes"):
+                base.connection.execute(f"ALTER TABLE {table} RENAME TO kept")
+                base.connection.execute(f"CREATE TABLE {table} AS SELECT * FROM kept")
+                base.connection.execute("DROP TABLE kept")
+        before = base.close().read_bytes()
+        run = open_path(str(base.path)).open()
+        work.clear()
+        found = [*run.steps(1, len(run) + 1), *(run.state(seq) for seq in range(1, len(run) + 1, 7))]
+        assert base.path.read_bytes() == before
+        return found
+
+    assert steps(150, exported=True) == steps(150, exported=False)
+    steps(150, exported=True)
+    once = len(work)
+    steps(600, exported=True)
+    assert len(work) < once * 6

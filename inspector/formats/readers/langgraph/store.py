@@ -24,8 +24,10 @@ SMALL = 64 << 10
 """Bytes of a write that are read along with it."""
 
 _KIN = "{a}.thread_id IS {b}.thread_id AND {a}.checkpoint_ns IS {b}.checkpoint_ns"
+_BY_ID = "thread_id", "checkpoint_ns", "checkpoint_id"
+_BY_PARENT = "thread_id", "checkpoint_ns", "parent_checkpoint_id"
 _PARENT = (
-    f"SELECT p.rowid FROM checkpoints p WHERE {_KIN.format(a='p', b='c')} "
+    f"SELECT p.rowid FROM {{keyed}} p WHERE {_KIN.format(a='p', b='c')} "
     "AND p.checkpoint_id IS c.parent_checkpoint_id AND c.parent_checkpoint_id IS NOT NULL LIMIT 1"
 )
 _TIME = re.compile(rb"ts[^0-9]{1,20}?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.]*(?:Z|[+-]\d\d:?\d\d)?)")
@@ -122,8 +124,9 @@ class Store:
 
     def row(self, rowid: int, problems: list[Problem]) -> Row | None:
         """A checkpoint's row; what is wrong with its metadata is added to `problems`."""
+        parent_row = _PARENT.format(keyed=self.database.keyed("checkpoints", *_BY_ID))
         found = self.database.rows(
-            f"SELECT CAST(checkpoint_id AS TEXT), CAST(parent_checkpoint_id AS TEXT), ({_PARENT}), "
+            f"SELECT CAST(checkpoint_id AS TEXT), CAST(parent_checkpoint_id AS TEXT), ({parent_row}), "
             f"CAST(metadata AS BLOB), CAST(substr(checkpoint, 1, {HEAD}) AS BLOB), type, length(checkpoint) "
             "FROM checkpoints c WHERE rowid = ?",
             (rowid,),
@@ -150,12 +153,14 @@ class Store:
         """The writes kept with a checkpoint, by task path, then in the order in which they were made."""
         if not self.has_writes:
             return []
+        keyed = self.database.keyed("writes", *_BY_ID)
         path = "CAST(w.task_path AS TEXT)" if self._paths else "''"
         found = self.database.rows(
             f"SELECT w.rowid, CAST(w.task_id AS TEXT), {path}, w.idx, CAST(w.channel AS TEXT), w.type, "
             f"length(w.value), CASE WHEN length(w.value) <= {SMALL} THEN w.value END "
             "FROM (SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE rowid = ?) c "
-            f"CROSS JOIN writes w ON {_KIN.format(a='w', b='c')} AND w.checkpoint_id IS c.checkpoint_id "
+            f"CROSS JOIN {keyed} k ON {_KIN.format(a='k', b='c')} AND k.checkpoint_id IS c.checkpoint_id "
+            "CROSS JOIN writes w ON w.rowid = k.rowid "
             "ORDER BY 3, w.task_id, w.idx",
             (rowid,),
         )
@@ -183,8 +188,9 @@ class Store:
 
     def child(self, rowid: int) -> int | None:
         """The row id of a checkpoint that continues this one; None where there is none."""
+        keyed = self.database.keyed("checkpoints", *_BY_PARENT)
         found = self.database.rows(
-            f"SELECT c.rowid FROM checkpoints p CROSS JOIN checkpoints c ON {_KIN.format(a='c', b='p')} "
+            f"SELECT c.rowid FROM checkpoints p CROSS JOIN {keyed} c ON {_KIN.format(a='c', b='p')} "
             "AND c.parent_checkpoint_id IS p.checkpoint_id WHERE p.rowid = ? AND c.rowid != p.rowid LIMIT 1",
             (rowid,),
         )
