@@ -179,7 +179,7 @@ class Ended(Record, frozen=True, kw_only=True):
     ran: int = 0
     outcome: Literal["started", "terminal_replay"] | None = "started"
     final: bool = False
-    """Whether a run that failed is over as it is: nothing of it can go on from there."""
+    """Whether a run that failed is over as it is: only a limit that it reached can be raised, and it goes on."""
 
 
 def split(option: str, text: str, known: Iterable[str]) -> tuple[str, str | None]:

@@ -146,6 +146,7 @@ class Loader:
 
     def look(self) -> None:
         """See once whether the run has changed; answered by Known where it has."""
+        self._skips = 0
         self._plan.ask("look", self._look)
 
     def look_soon(self) -> None:

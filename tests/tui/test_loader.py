@@ -233,8 +233,14 @@ def test_behind_a_burst_of_steps_some_looks_are_left_out(loader: Watched, monkey
         loader.state(1)
         loader.wait(Stood)
     assert not any(isinstance(report, Known) for report in loader.reports)
-    loader.follow(True)
+    loader.look()
     loader.wait(Known, lambda report: report.facts.known == 41)
+    run.to = 80
+    loader.look()
+    loader.wait(Known, lambda report: report.facts.known == 80)
+    run.to = 81
+    loader.follow(True)
+    loader.wait(Known, lambda report: report.facts.known == 81)
 
 
 def test_a_source_that_takes_nothing_in_is_read_again_when_its_file_changes(
