@@ -309,6 +309,14 @@ def test_a_parent_stands_before_a_child_that_began_with_it(path: Path) -> None:
     assert names(run) == ["root 0", "child 1"]
 
 
+def test_of_spans_with_the_same_times_a_parent_stands_first(path: Path) -> None:
+    together = {"startTimeUnixNano": str(BEGIN), "endTimeUnixNano": str(BEGIN + 1)}
+    spans = [span(3, parent=2), span(2, parent=1), span(4, parent=1), span(1, parent=0), span(0, "root")]
+    run = opened(path, lines(*(one | together for one in spans), span(6, parent=7), span(7, parent=6)))
+    assert names(run) == ["root 0", "part 1", "part 2", "part 3", "part 4", "part 6", "part 7"]
+    assert [run.parent(seq) for seq in range(1, 6)] == [None, 1, 2, 3, 2]
+
+
 def long_units(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """Have units of more than so many bytes read as long ones are."""
     monkeypatch.setattr(parts, "LONG", limit)

@@ -1,14 +1,16 @@
 """What a span says about an agent: the attributes of the GenAI conventions in the neutral words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from inspector.formats.readers.opentelemetry import older
 from inspector.formats.readers.opentelemetry.span import Span, structured
 from inspector.model.run import Call, Message, Step, StepKind, Tool, Usage
 from inspector.model.text import shorten
 from inspector.model.values import Value, preview, to_json
 
 SUMMARY = 160
+USAGE = "gen_ai.usage"
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 INSTRUCTIONS, DEFINITIONS = "gen_ai.system_instructions", "gen_ai.tool.definitions"
 CALL_ID, TOOL, ARGUMENTS, RESULT = (
@@ -20,7 +22,7 @@ CALL_ID, TOOL, ARGUMENTS, RESULT = (
 SHOWN_ELSEWHERE = {INPUT, OUTPUT, INSTRUCTIONS, "pydantic_ai.all_messages", "all_messages_events"}
 """Attributes that the messages of a state hold already."""
 
-_SPAN_KIND = "openinference.span.kind"
+_SPAN_KIND, _ENTITY_KIND, _REQUEST_KIND = "openinference.span.kind", "traceloop.span.kind", "llm.request.type"
 _KINDS: dict[object, StepKind] = {
     "chat": "model",
     "text_completion": "model",
@@ -28,12 +30,21 @@ _KINDS: dict[object, StepKind] = {
     "execute_tool": "tools",
     "LLM": "model",
     "TOOL": "tools",
+    "completion": "model",
+    "tool": "tools",
+}
+_OLDER: dict[str, Callable[[Span], Value]] = {
+    INPUT: older.given,
+    OUTPUT: older.answer,
+    DEFINITIONS: older.offered,
+    ARGUMENTS: older.asked,
+    RESULT: older.gave,
 }
 
 
 def kind(span: Span) -> StepKind:
     """What kind of step a span is."""
-    for name in ("gen_ai.operation.name", _SPAN_KIND):
+    for name in ("gen_ai.operation.name", _SPAN_KIND, _REQUEST_KIND, _ENTITY_KIND):
         found = _text(span.attributes.get(name))
         if found is not None:
             return _KINDS.get(found, "node")
@@ -43,16 +54,35 @@ def kind(span: Span) -> StepKind:
 def is_agent(span: Span) -> bool:
     """Whether a span is the run of an agent, with model calls and tools of its own in it."""
     attributes = span.attributes
-    return attributes.get("gen_ai.operation.name") == "invoke_agent" or attributes.get(_SPAN_KIND) == "AGENT"
+    if attributes.get("gen_ai.operation.name") == "invoke_agent":
+        return True
+    return attributes.get(_SPAN_KIND) == "AGENT" or attributes.get(_ENTITY_KIND) == "agent"
+
+
+def call_id(span: Span) -> str | None:
+    """The id of the call that a tool's span is for; None where it does not say."""
+    return next(filter(None, (_text(span.attributes.get(name)) for name in (CALL_ID, *older.CALL_IDS))), None)
+
+
+def tool_name(span: Span) -> str | None:
+    """The tool that a tool's span ran; None where it does not say."""
+    named = next(filter(None, (_text(span.attributes.get(name)) for name in (TOOL, *older.TOOLS))), None)
+    return named if named is not None or "gen_ai.operation.name" in span.attributes else span.name
+
+
+def shown_elsewhere(name: str) -> bool:
+    """Whether the messages of a state hold an attribute already."""
+    return name in SHOWN_ELSEWHERE or older.is_message(name)
 
 
 def attribute(span: Span, name: str) -> Value:
     """An attribute, also where it stands on one of the span's events, as conventions of some versions have
-    it; JSON in text is taken apart."""
+    it; JSON in text is taken apart. What older conventions say instead comes in the same shape."""
     for attributes in (span.attributes, *(event.attributes for event in span.events)):
         if name in attributes:
             return structured(attributes[name])
-    return None
+    read = _OLDER.get(name)
+    return None if read is None else read(span)
 
 
 def step(span: Span, seq: int, parent: int | None) -> Step:
@@ -66,7 +96,7 @@ def step(span: Span, seq: int, parent: int | None) -> Step:
         started=span.started,
         ended=span.ended,
         summary=shorten(error or _summary(span), SUMMARY) or None,
-        usage=usage(span, "gen_ai.usage"),
+        usage=usage(span, USAGE),
         error=error,
         parent=parent,
     )
@@ -83,9 +113,13 @@ def failure(span: Span) -> str | None:
 
 def usage(span: Span, prefix: str) -> Usage | None:
     """The tokens that a span's attributes below `prefix` count."""
-    found = [span.attributes.get(f"{prefix}.{name}") for name in ("input_tokens", "output_tokens")]
-    counts = [count if isinstance(count, int) and not isinstance(count, bool) else None for count in found]
-    return None if counts == [None, None] else Usage(input_tokens=counts[0], output_tokens=counts[1])
+    pairs = ((f"{prefix}.input_tokens", f"{prefix}.output_tokens"), *(older.COUNTED if prefix == USAGE else ()))
+    for pair in pairs:
+        found = [span.attributes.get(name) for name in pair]
+        counts = [count if isinstance(count, int) and not isinstance(count, bool) else None for count in found]
+        if counts != [None, None]:
+            return Usage(input_tokens=counts[0], output_tokens=counts[1])
+    return None
 
 
 def _summary(span: Span) -> str:

@@ -4,10 +4,12 @@ import contextlib
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import groupby, islice
+from operator import eq
 
 from inspector.formats.linefile import BROKEN, visible
 from inspector.formats.readers.opentelemetry import genai, talk
-from inspector.formats.readers.opentelemetry.parents import Parents, once
+from inspector.formats.readers.opentelemetry.parents import WALKED, Parents, once
 from inspector.formats.readers.opentelemetry.span import Span
 from inspector.formats.readers.opentelemetry.units import UNKNOWN, SpanFile
 from inspector.formats.search import NOWHERE, Search, needles
@@ -33,7 +35,7 @@ class Sorted:
         # A parent often begins with its first child, and ends later.
         rows.sort(key=ends.__getitem__, reverse=True)
         rows.sort(key=begins.__getitem__)
-        self.rows = array("I", rows)
+        self.rows = array("I", rows if len(rows) > WALKED else _outer_first(file, rows, begins))
 
     @cached_property
     def seqs(self) -> "array[int]":
@@ -61,6 +63,25 @@ def _filled(rows: Sequence[int], begins: "array[int]", ends: "array[int]") -> "a
             found[row] = ends[row] if ends[row] != UNKNOWN else before
         before = found[row]
     return found
+
+
+def _outer_first(file: SpanFile, rows: list[int], begins: "array[int]") -> list[int]:
+    """The sorted rows, of those that begin at the same time a parent before its children: a clock of microseconds may
+    give both of them the same end too."""
+    if not any(map(eq, map(begins.__getitem__, rows), map(begins.__getitem__, islice(rows, 1, None)))):
+        return rows
+    found: dict[int, None] = {}
+    for _, together in groupby(rows, key=begins.__getitem__):
+        tied = list(together)
+        places = {file.ids[row]: row for row in tied} if len(tied) > 1 else {}
+        for row in tied:
+            chain: dict[int, None] = {}
+            above: int | None = row
+            while above is not None and above not in chain and above not in found:
+                chain[above] = None
+                above = places.get(file.parents[above]) if places and file.parents[above] else None
+            found.update(dict.fromkeys(reversed(chain)))
+    return list(found)
 
 
 class Trace:
@@ -177,7 +198,7 @@ class Trace:
         if len(self) > SUMMED:
             return None
         spans = (self.span(seq) for seq in range(1, len(self) + 1))
-        found = [genai.usage(span, "gen_ai.usage") for span in spans if span and genai.kind(span) == "model"]
+        found = [genai.usage(span, genai.USAGE) for span in spans if span and genai.kind(span) == "model"]
         counted = [usage for usage in found if usage is not None]
         if not counted:
             return None

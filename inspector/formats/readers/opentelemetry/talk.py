@@ -124,7 +124,7 @@ def _values(span: Span | None) -> dict[str, Value]:
     return {
         name: genai.attribute(span, name) if name == genai.DEFINITIONS else value
         for name, value in span.attributes.items()
-        if name not in genai.SHOWN_ELSEWHERE
+        if not genai.shown_elsewhere(name)
     }
 
 
@@ -152,8 +152,8 @@ def _result(span: Span) -> Message:
     return Message(
         role="tool",
         text=genai.failure(span) if span.failed and result is None else genai.as_text(result),
-        call_id=_text(span.attributes.get(genai.CALL_ID)),
-        name=_text(span.attributes.get(genai.TOOL)),
+        call_id=genai.call_id(span),
+        name=genai.tool_name(span),
     )
 
 
@@ -183,9 +183,9 @@ def _pending(run: "Trace", step: int, calls: tuple[Call, ...], done: list[Span])
 
 
 def _answers(span: Span, call: Call) -> bool:
-    found = _text(span.attributes.get(genai.CALL_ID))
+    found = genai.call_id(span)
     if found is None or call.call_id is None:
-        return span.attributes.get(genai.TOOL) == call.name
+        return genai.tool_name(span) == call.name
     return found == call.call_id
 
 
@@ -232,15 +232,18 @@ def definition(run: "Trace") -> Definition:
     model = None
     for span in _back(run, len(run)):
         what = genai.kind(span)
-        model = model or _text(span.attributes.get("gen_ai.request.model"))
+        model = model or next(filter(None, (_text(span.attributes.get(name)) for name in _MODELS)), None)
         if what == "model" and (tools := genai.tools(span)) is not None:
             return Definition(tools=tools, tools_known="advertised", model=model)
-        if what == "tools" and (name := _text(span.attributes.get(genai.TOOL))) is not None:
+        if what == "tools" and (name := genai.tool_name(span)) is not None:
             called.setdefault(name)
     if called:
         names = tuple(Tool(name=name) for name in sorted(called))
         return Definition(tools=names, tools_known="called", model=model)
     return Definition(model=model)
+
+
+_MODELS = ("gen_ai.request.model", "llm.model_name")
 
 
 def _text(value: object) -> str | None:
