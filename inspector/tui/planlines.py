@@ -64,6 +64,8 @@ EDITED = (
     ("why", "w  write down why"),
     ("open", "open what is there now"),
 )
+OVER = {"failure": "has the run fail", "fail": "has the run fail", "stop": "has the run stop"}
+"""What ends a run of an agent, of what is decided about its model call or one that was not on offer."""
 DECISIONS = ("approve", "deny", "edit", "answer")
 LOOK = "open its arguments"
 """Where the cursor is at first: an Enter too many decides nothing."""
@@ -134,7 +136,7 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
     found += _edits(deciding, width)
     found += _warnings(plan.warnings, deciding, width, sentence)
     found += _work("would run again", plan.runs_again, "changed")
-    found += _work("would run", plan.runs, "accent")
+    found += _work("would run", tuple(item for item in plan.runs if not item.ways), "accent")
     found += _work("is taken over, and does not run", plan.replays, "replayed")
     return found
 
@@ -295,6 +297,11 @@ def purpose(deciding: Deciding) -> str:
         return "the run is finished: its result is given again, and nothing runs"
     if "abort" in {made.how for made in deciding.decisions.reconcile.values()} and not plan.refusals:
         return "gives up the whole run: it ends as failed for good, and nothing runs"
+    made = deciding.decisions
+    model = [decided.how for call, decided in made.reconcile.items() if call == MODEL]
+    over = [OVER[how] for how in (*model, *(decided.how for decided in made.resolve.values())) if how in OVER]
+    if over and plan.driver == "agent":
+        return f"{over[0]}: it ends for good, and nothing runs"
     first = list(dict.fromkeys(item.name for item in (*plan.runs_again, *plan.runs) if not item.ways))
     more = f" and {len(first) - FIRST} more" if len(first) > FIRST else ""
     names = ", ".join(first[:FIRST]) + more

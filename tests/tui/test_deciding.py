@@ -285,6 +285,7 @@ async def test_a_model_call_without_its_answer_is_decided_about(
             await press(pilot, *text, "enter")
         page = await planned(app, pilot)
         assert any(word in row for row in row_texts(page.rows))
+        assert ("nothing runs" in texts(app)[1]) == (status == "failed")
         await press(pilot, "r")
         await ended(app, pilot, status)
         live = run_screen(app).shows

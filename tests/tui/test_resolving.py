@@ -73,6 +73,8 @@ async def test_each_way(
             await press(pilot, *typed, "enter")
         await planned(app, pilot)
         assert decided in "\n".join(row_texts(page.rows))
+        assert not any("would run" in row for row in row_texts(page.rows)), "the decision says it"
+        assert ("it ends for good, and nothing runs" in texts(app)[1]) == (status != "completed")
         await press(pilot, "r")
         await ended(app, pilot, status)
         live = run_screen(app).shows
