@@ -106,6 +106,19 @@ async def test_what_is_said_of_a_firing_that_may_have_happened(tmp_path: Path) -
         assert page.deciding.hindrance() is None
 
 
+async def test_of_a_network_that_was_given_up_nothing_goes_on(tmp_path: Path) -> None:
+    path, file = piped(tmp_path, killed=True)
+    async with opened(path, f"{file}:net") as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "enter", *["down"] * 4, "enter")
+        await planned(app, pilot)
+        assert page.deciding.decisions.reconcile["sort#1"].how == "abort"
+        await press(pilot, "r")
+        await ended(app, pilot, "failed")
+        assert "r goes on" not in "\n".join(texts(app))
+
+
 async def test_steps_of_an_agent_in_a_firing_are_not_counted_as_steps_of_the_run(tmp_path: Path) -> None:
     path, file = piped(tmp_path, killed=False)
     async with opened(path, f"{file}:net") as (app, pilot):

@@ -20,6 +20,7 @@ from inspector.resume.apps import App
 from inspector.resume.drivers import _firings, _stored
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Decisions, Edit, Need, Plan, Planned, Refusal, Remedy, Warned, planned, refusal, warn
+from inspector.runner.ambiguity import ABORTED
 from inspector.runner.claims import Claims, driven
 from inspector.runner.data import WAITS
 from inspector.runner.errors import ResumeRefused
@@ -240,6 +241,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
             trace=job.path,
             replayed=saved.step,
             outcome="terminal_replay",
+            final=saved.status == "failed",
         )
     if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits or _stored.takes_over(job)):
         # Nothing would run: it stays as it is, and no new run is made of it.
@@ -334,6 +336,7 @@ def _ended(result: NetworkResult, emit: Emit) -> Ended:
         resumed_from=result.resumed_from,
         replayed=result.replayed,
         ran=result.steps,
+        final=result.reason == ABORTED,
     )
 
 
