@@ -28,7 +28,7 @@ Stops = Annotated[
         "--break",
         metavar="WHERE",
         help="Stop before tool:NAME, node:NAME, model:NAME (* is any), or behind a step with step:status=failed, "
-        "step:seq>=N; exit code 4.",
+        "step:seq>=N by the new run's own numbers; exit code 4.",
     ),
 ]
 Approve = Annotated[Calls, typer.Option("--approve", metavar="CALL", help="Let a waiting call run.")]

@@ -24,6 +24,8 @@ from inspector.resume.steering import Steering, read_break
 from inspector.runner.drive import Control
 
 WIDTH = 160
+TOLD = {"replayed": "after_step"}
+"""Names of fields that are others in text: so many steps of the run before, and not of all that stand behind it."""
 ENDED = "this process ended without a word, with that code in it"
 """What is said of a process that its code has ended."""
 BROKE = "breakpoint"
@@ -291,7 +293,8 @@ def _explained(code: str) -> Iterator[str]:
 
 def _text(event: dict[str, Any]) -> str:
     rest = {key: value for key, value in event.items() if key != "event" and value not in (None, "", [], 0)}
-    parts = [f"{key} {value if isinstance(value, str) else preview(value, WIDTH)}" for key, value in rest.items()]
+    texts = {key: value if isinstance(value, str) else preview(value, WIDTH) for key, value in rest.items()}
+    parts = [f"{TOLD.get(key, key)} {text}" for key, text in texts.items()]
     return one_line(f"{event['event']:<10} " + "  ".join(parts))
 
 

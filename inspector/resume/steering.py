@@ -89,6 +89,8 @@ class Steering(Control):
         self._stops, self._leaves = stops, leaves
         self.breaks = tuple(breaks)
         self.models: tuple[str, ...] = ()
+        self.begins = 0
+        """What whoever watches adds to the numbers of the run's steps, and means by a breakpoint at one."""
         self.held: str | None = None
         """What the run is held before; None while it is not."""
         self._tell = tell
@@ -120,7 +122,9 @@ class Steering(Control):
         def hear(event: dict[str, Any]) -> None:
             emit(event)
             if event.get("event") == "step":
-                found = next((item for item in self.breaks if item.after(event)), None)
+                # What runs within a firing has numbers that are nobody's but its own.
+                step = event | {"seq": None if "within" in event else event["seq"] + self.begins}
+                found = next((item for item in self.breaks if item.after(step)), None)
                 if found is not None:
                     self._due = str(found)
 

@@ -21,6 +21,7 @@ from inspector.model.stored import Stored, moment
 from inspector.model.text import one_line
 from inspector.resume import Job, Plan, Refused, check, open_job, resume
 from inspector.resume.apps import App, load
+from inspector.resume.drivers._stored import in_place
 from inspector.resume.plan import Decisions, Ended, Refusal, Warned
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.claims import Claims, Successor
@@ -74,8 +75,9 @@ Told = Planned | Happened | Said | Printed | Finished
 
 class Resumption:
     """A resume of a run with the code `target`: after the step of `part`, or before the last step of the node `rerun`;
-    with neither, after its last step. `fatal` says why the code cannot be imported here; it may take its time.
-    `output`: what was printed before by the run that goes on."""
+    with neither, after its last step. `begins` is what the timeline adds to the numbers of that run's steps. `fatal`
+    says why the code cannot be imported here; it may take its time. `output`: what was printed before by the run that
+    goes on."""
 
     def __init__(
         self,
@@ -83,12 +85,14 @@ class Resumption:
         part: Part,
         *,
         rerun: str | None = None,
+        begins: int = 0,
         target: str,
         breaks: Sequence[str] = (),
         fatal: Callable[[], str | None] = lambda: None,
         output: Output | None = None,
     ) -> None:
         self._post, self._fatal = post, fatal
+        self.begins = begins
         self.part, self.path, self.target = part, part.path, target
         self._options: dict[str, Any] = {"run": part.run, "step": part.step, "rerun": rerun, "format": part.format}
         self.output = output or Output()
@@ -163,6 +167,7 @@ class Resumption:
         try:
             with capturing(self.output):
                 job = self._job(decisions)
+                self.steering.begins = self.begins + (0 if in_place(job) else job.step + 1)
                 try:
                     done = Finished(resume(job, self.steering.heard(self._happened), expected=expected))
                 finally:

@@ -134,7 +134,8 @@ class Live:
     def _over(self, ended: Ended) -> Line:
         word = ended.status + (f": {ended.reason}" if ended.reason else "")
         word += ", as somebody else took it over" if self.resumption.steering.taken_over else ""
-        counts = f"took over {ended.replayed}, ran {ended.ran}"
+        step = self.resumption.begins + ended.replayed
+        counts = f"from step {step} on, ran {ended.ran} step{'' if ended.ran == 1 else 's'}"
         if ended.status in ("failed", "interrupted") and not ended.final:
             counts += "  r goes on from there"
         spans = [Span(f" {word}  ", OVER.get(ended.status, "failed")), Span(counts, "dim")]

@@ -168,6 +168,7 @@ class RunResume(RunActions):
             lambda told: self.post_message(self.Drove(resumption, told)),
             part,
             rerun=rerun,
+            begins=self._begins(part),
             target=self.code.target or "",
             breaks=self.means.breaks,
             fatal=self.code.fatal,
@@ -186,6 +187,12 @@ class RunResume(RunActions):
             return None
         behind, own = self.session.part(step)
         return self.desk.parts()[-1 - behind]._replace(step=own)
+
+    def _begins(self, part: Part) -> int:
+        """What the timeline adds to the numbers of the steps of a part."""
+        at = len(self._behind(part)) - 1
+        seams = self.session.facts.seams if self.session.facts is not None else ()
+        return seams[at - 1] if 0 < at <= len(seams) else 0
 
     def _behind(self, part: Part) -> tuple[Part, ...]:
         """What a run that goes on from a part stands behind: that, and what is before it."""
@@ -325,8 +332,8 @@ class RunResume(RunActions):
         breaks = self.means.breaks
         told = [
             "Before a tool, a node or a model call of a name (* stands for anything), or behind a step of which "
-            "something holds: tool:refund  node:review/*  model:*  step:status=failed  step:seq>=40 (seq is the new "
-            "run's own number)",
+            "something holds: tool:refund  node:review/*  model:*  step:status=failed  step:seq>=40 (seq is the "
+            "number in the timeline)",
             *(f"held at {text}: enter it once more to take it back" for text in breaks),
         ]
         self.app.push_screen(

@@ -130,6 +130,21 @@ def test_run_check_resume(shell: Shell) -> None:
     assert (code, lines[-1]["status"], lines[-1]["output"]) == (0, "completed", "done")
     assert (lines[-1]["replayed"], lines[-1]["ran"], lines[-1]["resumed_from"]) == (2, 2, plan_run(shell))
     assert shell.paid() == ["A 5"]
+    again = (
+        "resume",
+        "a.jsonl",
+        "--app",
+        "app.py:agent",
+        "--deny",
+        "c2",
+        "--deny",
+        "c3",
+        "--accept",
+        "already_resumed",
+    )
+    code, texts, _ = shell(*again)
+    assert code == 0
+    assert f"resumed_from {plan_run(shell)}  after_step 2  ran 1" in texts[-1]
     _, (shown,), _ = shell("show", "b.jsonl", "--json")
     path = str(shell.folder / "a.jsonl")
     assert shown["run"]["resumed_from"] == {"run": plan_run(shell), "step": 2, "path": path}

@@ -272,3 +272,11 @@ def test_conditions() -> None:
     assert all(read_break(text).after(step) for text in holding)
     assert not any(read_break(text).after(step) for text in ("step:seq>40", "step:kind=model", "tool:refund"))
     assert isinstance(read_break("tool:x"), Break)
+
+
+@pytest.mark.parametrize(("begins", "within", "held"), [(0, {}, False), (3, {}, True), (3, {"within": "f1"}, False)])
+def test_the_number_of_a_step_is_that_of_the_run_that_is_watched(begins: int, within: Any, held: bool) -> None:
+    steering = Steering(lambda event: None, [read_break("step:seq>=5")])
+    steering.begins = begins
+    steering.heard(lambda event: None)({"event": "step", "seq": 2, "name": "refund", "status": "done", **within})
+    assert steering.holds_before("tool", ["refund"]) == held

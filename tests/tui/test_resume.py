@@ -79,7 +79,7 @@ async def test_deny_one_call_approve_one_and_on_to_the_end(tmp_path: Path) -> No
         assert "r runs pay" in texts(app)[1]
         await press(pilot, "r")
         await ended(app, pilot, "completed")
-        assert any("completed  took over" in row and "All done." in row for row in texts(app))
+        assert any("completed  from step 2 on, ran 4 steps" in row and "All done." in row for row in texts(app))
         live = run_screen(app).shows
         assert live is not None
         assert live.trace is not None
@@ -710,6 +710,31 @@ async def test_a_run_leaves_the_screen_goes_on_by_itself_and_is_followed(tmp_pat
         assert session.last == session.facts.seams[-1] + 2, "the tool that it was held before, and the answer"
         assert held.shows is not None
         assert "on as process" in held.shows.line_text()
+
+
+async def test_numbers_of_steps_are_those_of_the_timeline(tmp_path: Path) -> None:
+    path, target = two(tmp_path)
+    gate(tmp_path)
+    async with opened(path, target, size=(140, 30)) as (app, pilot):
+        # Behind the seam, the calls that were approved, and what the model says then.
+        behind = f"step:seq>={run_screen(app).session.last + 3}"
+        await press(pilot, "B", "ctrl+u", *behind, "enter", "r")
+        await approve_all(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("held before tool ship" in row for row in texts(app)))
+        await until(pilot, lambda: behind == f"step:seq>={run_screen(app).session.last}")
+        await press(pilot, "B", "ctrl+u", *behind, "enter", "ctrl+c")
+        await ended(app, pilot, "suspended")
+        await planned(app, pilot)
+        held = run_screen(app).session.last
+        await press(pilot, "q", "B", "ctrl+u", *f"step:seq>={held + 2}", "enter", "r")
+        await planned(app, pilot)
+        await press(pilot, "r")
+        await until(pilot, lambda: any("held before model" in row for row in texts(app)))
+        await until(pilot, lambda: run_screen(app).session.last == held + 2)  # the seam, and the tool
+        await press(pilot, "space")
+        await ended(app, pilot, "completed")
+        assert any(f"from step {held} on, ran 2 steps" in row for row in texts(app))
 
 
 async def test_breakpoints_are_set_at_a_step_and_taken_back(tmp_path: Path) -> None:

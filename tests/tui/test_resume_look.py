@@ -313,7 +313,7 @@ def test_the_run_is_finished(looks: Compare, size: tuple[int, int], monkeypatch:
 
 def live(state: str) -> Live:
     """A run that is driven, in a state."""
-    resumption: Any = SimpleNamespace(steering=Steering(lambda event: None), path="x", output=Output())
+    resumption: Any = SimpleNamespace(steering=Steering(lambda event: None), path="x", begins=0, output=Output())
     found = Live(resumption)
     found.take(Happened({"event": "run", "run": "r2", "trace": "r2.jsonl"}))
     found.take(Happened({"event": "step"}))
