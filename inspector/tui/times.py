@@ -58,7 +58,15 @@ def took(step: Step, before: Step | None) -> float | None:
 
 
 def _since(step: Step, before: Step | None) -> float | None:
-    return between(before.started or before.ended, step.started or step.ended) if before else None
+    """None for one that had begun when the step before began, and was still under way then: side by side, neither is
+    behind the other."""
+    if before is None:
+        return None
+    seconds = between(before.started or before.ended, step.started or step.ended)
+    if seconds is None or seconds >= 0 or step.started is None:
+        return seconds
+    beside = between(before.started, step.ended)
+    return None if beside is not None and beside >= 0 else seconds
 
 
 def duration(seconds: float | None) -> str:

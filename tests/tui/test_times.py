@@ -63,6 +63,10 @@ def test_a_row_tells_a_duration_from_the_time_since_the_step_before() -> None:
     assert (unmeasured.since, unmeasured.took, unmeasured.took_since) == (5, 5, True)
     backwards = timed(a_step("2026-03-01T09:29:58Z"), before)
     assert (backwards.since, backwards.took) == (-2, None)
+    early = timed(a_step("2026-03-01T09:29:55Z", "2026-03-01T09:29:59Z"), before)
+    assert (early.since, early.took) == (-5, 4), "a clock that ran backwards"
+    beside = timed(a_step("2026-03-01T09:29:58Z", "2026-03-01T09:30:03Z"), before)
+    assert (beside.since, beside.took) == (None, 5), "both were under way"
     assert timed(a_step("2026-03-01T09:30:05Z"), None).since is None
 
 
