@@ -80,12 +80,14 @@ TOLD_ROWS = 4
 
 class Footer(Bar):
     """The keys of where one is; in their place, until the next key, what there is to tell, in as many rows as it
-    takes."""
+    takes, up to `TOLD_ROWS`."""
 
     def __init__(self, *places: Where) -> None:
         super().__init__(id="footer")
         self._places = places
         self._without: Set[str] = frozenset()
+        self._said: tuple[str, str] | None = None
+        """What there is to tell, and its style."""
         self._told: Sequence[Line] = ()
 
     def at(self, *places: Where, without: Set[str] = frozenset()) -> None:
@@ -96,23 +98,33 @@ class Footer(Bar):
 
     def tell(self, text: str, style: str = "problem") -> None:
         """Say something until the next key."""
+        self._said = text, style
+        self._show()
+
+    def key_pressed(self) -> None:
+        """What was told has been read."""
+        if self._said is not None:
+            self._said = None
+            self._show()
+
+    def on_resize(self) -> None:
+        """What is told is broken anew."""
+        if self._said is not None:
+            self._show()
+
+    def _show(self) -> None:
+        self._told = self._rows(*self._said) if self._said is not None else ()
+        self.styles.height = max(len(self._told), 1)
+        self.update()
+
+    def _rows(self, text: str, style: str) -> Sequence[Line]:
         from inspector.tui.masking import masked
         from inspector.tui.panes.flow import Flow
 
         # Broken as it will be seen: a credential is masked first. The footer itself has no width while it is hidden.
         width = self.app.size.width if self.is_attached else self.size.width
-        flow = Flow(masked(one_line(text)), max(width - 1, 1))
-        self._show([plain(f" {row}", style) for row in flow[:TOLD_ROWS]])
-
-    def key_pressed(self) -> None:
-        """What was told has been read."""
-        if self._told:
-            self._show(())
-
-    def _show(self, told: Sequence[Line]) -> None:
-        self._told = told
-        self.styles.height = max(len(told), 1)
-        self.update()
+        flow = Flow(masked(one_line(text)), max(width - 1, 1), ascii=Rows.ascii)
+        return [plain(f" {row}", style) for row in flow[:TOLD_ROWS]]
 
     def lines(self) -> Sequence[Line]:
         return self._told or (hints(self._places, self.size.width, self._without),)

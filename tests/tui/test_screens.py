@@ -287,6 +287,11 @@ async def test_what_is_told_is_told_to_its_end_and_gives_its_room_back(monkeypat
         await settle(pilot)
         assert "the end" in texts(app)[-1]
         assert "a word" in texts(app)[-2]
+        await pilot.resize_terminal(60, NARROW[1])
+        await settle(pilot)
+        assert "the end" in texts(app)[-1]
+        assert "…" not in "".join(texts(app)[-3:])
+        await pilot.resize_terminal(*NARROW)
         await press(pilot, "right")
         assert texts(app) == before
 
