@@ -317,6 +317,14 @@ def test_of_spans_with_the_same_times_a_parent_stands_first(path: Path) -> None:
     assert [run.parent(seq) for seq in range(1, 6)] == [None, 1, 2, 3, 2]
 
 
+def test_of_spans_that_begin_together_what_ended_first_stands_first(path: Path) -> None:
+    begun = {"startTimeUnixNano": str(BEGIN)}
+    root, tool = span(0, "root") | begun, span(2, "tool", parent=0) | begun
+    endless = span(3, "endless", parent=0) | begun | {"endTimeUnixNano": "0"}
+    run = opened(path, lines(endless, tool, span(1, "chat", parent=0, endTimeUnixNano=str(BEGIN)) | begun, root))
+    assert names(run) == ["root 0", "chat 1", "tool 2", "endless 3"]
+
+
 def long_units(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """Have units of more than so many bytes read as long ones are."""
     monkeypatch.setattr(parts, "LONG", limit)

@@ -11,7 +11,7 @@ from inspector.formats.linefile import BROKEN, visible
 from inspector.formats.readers.opentelemetry import genai, talk
 from inspector.formats.readers.opentelemetry.parents import WALKED, Parents, once
 from inspector.formats.readers.opentelemetry.span import Span
-from inspector.formats.readers.opentelemetry.units import UNKNOWN, SpanFile
+from inspector.formats.readers.opentelemetry.units import LATEST, UNKNOWN, SpanFile
 from inspector.formats.search import NOWHERE, Search, needles
 from inspector.model.run import Definition, Problem, RawRecord, Resume, Run, RunError, State, Step, Usage
 
@@ -66,13 +66,14 @@ def _filled(rows: Sequence[int], begins: "array[int]", ends: "array[int]") -> "a
 
 
 def _outer_first(file: SpanFile, rows: list[int], begins: "array[int]") -> list[int]:
-    """The sorted rows, of those that begin at the same time a parent before its children: a clock of microseconds may
-    give both of them the same end too."""
+    """The sorted rows, of those that begin at the same time a parent before its children, and else what ended first: a
+    clock of microseconds gives many the same times."""
     if not any(map(eq, map(begins.__getitem__, rows), map(begins.__getitem__, islice(rows, 1, None)))):
         return rows
     found: dict[int, None] = {}
     for _, together in groupby(rows, key=begins.__getitem__):
-        tied = list(together)
+        # Of two that follow each other within a tick of the clock the first one is over first.
+        tied = sorted(together, key=lambda row: file.ends[row] if file.ends[row] != UNKNOWN else LATEST)
         places = {file.ids[row]: row for row in tied} if len(tied) > 1 else {}
         for row in tied:
             chain: dict[int, None] = {}
