@@ -161,7 +161,7 @@ class Database:
             self._connection.close()
             with contextlib.suppress(OSError, sqlite3.Error):
                 _remove_log(self._kept)
-                self._connection = self._guarded(self._kept, "mode=rw")
+                self._connection, self._keys = self._guarded(self._kept, "mode=rw"), Keys()
             return False
         self._stamp = found
         return True

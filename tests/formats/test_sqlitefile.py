@@ -1,5 +1,6 @@
 """Databases are looked at without touching them, whatever their state and whoever writes to them."""
 
+import errno
 import hashlib
 import itertools
 import os
@@ -22,6 +23,7 @@ from inspector.errors import UnreadableError
 from inspector.formats import open_path, sqlitecopy, sqlitefile, sqlitefolder
 from inspector.formats.files import File
 from inspector.formats.sqlitefile import Database, quoted
+from inspector.formats.sqlitekeys import FEW
 
 REPO = Path(__file__).parents[2]
 
@@ -294,6 +296,31 @@ def test_refresh_of_a_live_file(home: Path, private: Path, monkeypatch: pytest.M
     database.close()
 
 
+def test_rows_are_found_where_nothing_new_can_be_read(
+    home: Path, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlitefile, "KEEP_SIZE", 0)
+    monkeypatch.setattr(sqlitecopy, "TICK_NS", 0)
+    path = make(home / "a.db", rows=1, journal="wal")
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("INSERT INTO t VALUES (100, 'x')")
+    database = Database(str(path))
+    assert {database.keyed("t", "v") for _ in range(FEW + 2)} == {'"t"', "temp.keys1"}
+    writer.execute("INSERT INTO t VALUES (101, 'x')")
+
+    def full(*given: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", full)
+        patch.setattr(sqlitefile, "copy", full)
+        assert not database.refresh()
+    assert list(database.rows(f"SELECT count(*) FROM {database.keyed('t', 'v')}")) == [(2,)]
+    assert not database.problems
+    writer.close()
+    database.close()
+
+
 def test_what_a_kill_left_goes_with_the_next_copy(home: Path, private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make(home / "a.db", journal="wal")
     writer = sqlite3.connect(path, isolation_level=None)
@@ -433,6 +460,7 @@ def test_copies_are_gone_at_exit(home: Path, private: Path, ending: str) -> None
         import sys, tempfile
         sys.platform = "elsewhere"
         from inspector.formats.sqlitefile import Database
+from inspector.formats.sqlitekeys import FEW
         database = Database(sys.argv[1])
         import os
         assert os.listdir(tempfile.gettempdir())
