@@ -32,6 +32,10 @@ REVISED = 1000
 AROUND = 64
 """Steps on either side of the first one to be looked at that come with the run."""
 
+SMALL, SOON = 1 << 20, 0.03
+"""Of a run that says that it is no longer than this, mostly in bytes, all is read before it is shown, if that takes no
+more seconds: what would be shown before that is painted over at once."""
+
 ENTRIES = 1000
 """Entries of a folder that are watched."""
 
@@ -211,10 +215,14 @@ class Loader:
         run = self._joined(self._runs.open(run_id))
         self._adopt(run, run_id)
         facts, self._reading = passes.facts(run, self._definition), self._index(run)
+        until = self._plan.clock() + SOON
         for report in self._reading:
             facts = report.facts if isinstance(report, Known) else facts
             # The rest is read when the first batch can be seen; of a small file there is none.
-            if facts.done or facts.read is None or facts.read.done < facts.read.total:
+            if facts.done or facts.read is None:
+                break
+            small = facts.read.total <= SMALL and self._plan.clock() < until
+            if facts.read.done < facts.read.total and not small:
                 break
         at = min(step, facts.known) if step is not None else facts.known if facts.done else 0
         around = (max(at - AROUND, 1), min(at + AROUND, facts.known) + 1)

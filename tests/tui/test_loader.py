@@ -86,6 +86,7 @@ def test_of_a_long_run_the_head_comes_first_and_the_rest_when_it_is_asked_for(
     loader: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inspector.formats.open_path", fakes.opener(OneRun(fakes.Long(1000, batch=400), "x")))
+    monkeypatch.setattr(loading, "SMALL", 999)
     loader.open("x", None)
     run = loader.wait(Opened)
     assert (run.facts.known, run.facts.done) == (400, False)
@@ -93,6 +94,17 @@ def test_of_a_long_run_the_head_comes_first_and_the_rest_when_it_is_asked_for(
     assert not loader.reports
     loader.read_on()
     assert loader.wait(Known, lambda report: report.facts.done).facts.known == 1000
+
+
+@pytest.mark.parametrize("soon", [WAIT, 0.0])
+def test_a_run_that_is_soon_read_is_shown_when_it_is(
+    soon: float, loader: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(OneRun(fakes.Long(1000, batch=400), "x")))
+    monkeypatch.setattr(loading, "SOON", soon)
+    loader.open("x", None)
+    run = loader.wait(Opened)
+    assert (run.facts.known, run.facts.done) == ((1000, True) if soon else (400, False))
 
 
 def test_of_several_runs_there_is_a_list(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
