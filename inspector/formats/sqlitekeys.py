@@ -2,7 +2,7 @@
 
 What is looked at is not written to. The columns and the row ids are copied to the connection's own temporary
 database instead, once for each table, and sorted there: n log n, where a look-up that reads the whole table for
-each row costs n².
+each row costs n². Where rows are to come in the order of their ids, "rowid" is the last of the columns.
 """
 
 import contextlib
@@ -35,12 +35,12 @@ class Keys:
 
 def _copied(connection: sqlite3.Connection, table: str, columns: tuple[str, ...], name: str) -> str | None:
     """The copy; None where the table has such an index, or cannot be copied."""
-    listed = ", ".join(map(quoted, columns))
+    listed = ", ".join(quoted(column) for column in columns if column != "rowid")
     try:
         if _indexed(connection, table, columns):
             return None
         connection.execute(f"CREATE TABLE temp.{name} AS SELECT rowid AS rowid, {listed} FROM {quoted(table)}")
-        connection.execute(f"CREATE INDEX temp.{name}_by ON {name} ({listed})")
+        connection.execute(f"CREATE INDEX temp.{name}_by ON {name} ({listed}, rowid)")
     except (sqlite3.Error, MemoryError):
         with contextlib.suppress(sqlite3.Error):
             connection.execute(f"DROP TABLE IF EXISTS temp.{name}")
@@ -50,8 +50,11 @@ def _copied(connection: sqlite3.Connection, table: str, columns: tuple[str, ...]
 
 def _indexed(connection: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> bool:
     """Whether one of the table's own indexes begins with the columns."""
+    keys = connection.execute("SELECT name, type FROM pragma_table_info(?) WHERE pk > 0", (table,)).fetchall()
+    own = keys[0][0] if len(keys) == 1 and keys[0][1].upper() == "INTEGER" else "rowid"
+    wanted = {own if column == "rowid" else column for column in columns}
     for (index,) in connection.execute("SELECT name FROM pragma_index_list(?) WHERE partial = 0", (table,)).fetchall():
         parts = connection.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (index,)).fetchall()
-        if {part for (part,) in parts[: len(columns)]} == set(columns):
+        if {part for (part,) in [*parts, (own,)][: len(columns)]} == wanted:
             return True
     return False

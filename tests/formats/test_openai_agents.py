@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inspector.errors import InspectorError
-from inspector.formats import document, open_path
+from inspector.formats import document, open_path, sqlitefile
 from inspector.formats.readers.openai_agents.items import messages_of
 from inspector.formats.readers.openai_agents.runstate import known
 from inspector.model.source import RunSet
@@ -384,3 +384,24 @@ def test_any_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert opened
     monkeypatch.setattr(document, "WHOLE_LIMIT", 0)
     fuzz(json.dumps(state).encode(), scratch, count=10, seed=1, seconds=20)
+
+
+@pytest.mark.parametrize("index", ["", "CREATE INDEX by_time ON agent_messages (session_id, created_at)"])
+def test_a_session_is_not_read_whole_for_each_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: str) -> None:
+    work: list[None] = []
+    count = lambda sqlite, _: sqlite.set_progress_handler(lambda: work.append(None), 100)  # noqa: E731
+    monkeypatch.setattr(sqlitefile, "_limit", count)
+
+    def read(sessions: int, items: int) -> int:
+        rows = [(f"s{number}", GO) for _ in range(items) for number in range(sessions)]
+        path = session(tmp_path / f"{sessions} {items}.db", *rows)
+        with sqlite3.connect(path) as database:
+            database.execute(index)
+        runs = open_path(str(path))
+        work.clear()
+        for row in runs.rows():
+            assert list(runs.open(row.id).index())[-1] == (items, items)
+        return len(work)
+
+    assert read(1, 12_000) < 8 * read(1, 3000)
+    assert read(400, 4) < 6 * read(100, 4)

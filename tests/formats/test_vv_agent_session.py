@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from inspector.formats import sqlitefile
 from inspector.formats.readers.vv_agent.store import Store
 from inspector.formats.sqlitefile import Database
 from inspector.model.run import Pending
@@ -258,3 +259,32 @@ def test_where_records_are_missing_no_call_is_ready(tmp_path: Path) -> None:
     run = only(tmp_path / "gap", log, phase="active")
     assert [one.status for one in pending(run)] == ["ambiguous"]
     assert any("record 4 is missing" in problem.message for problem in run.problems())
+
+
+def test_records_without_their_key_are_not_read_whole_for_each_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work: list[None] = []
+    count = lambda sqlite, _: sqlite.set_progress_handler(lambda: work.append(None), 100)  # noqa: E731
+    monkeypatch.setattr(sqlitefile, "_limit", count)
+
+    def read(answers: int, sessions: int) -> int:
+        logs = [begun(f"s{number}").turn("go") for number in range(sessions)]
+        for log in logs:
+            for number in range(answers):
+                log.model("hm", operation=f"turn/1/model/primary/{number + 1}")
+        path = store(tmp_path / f"{answers} {sessions}.db", *logs)
+        with sqlite3.connect(path) as database:
+            database.execute("ALTER TABLE sk_record RENAME TO kept")
+            database.execute("CREATE TABLE sk_record AS SELECT * FROM kept")
+            database.execute("DROP TABLE kept")
+        runs = Store(str(path), Database(str(path)), now=lambda: NOW)
+        work.clear()
+        for row in runs.rows():
+            run = runs.open(row.id)
+            assert len(run.steps(1, len(run) + 1)) == answers
+            assert texts(run, answers)[-1] == "hm"
+        return len(work)
+
+    assert read(600, 1) < 6 * read(150, 1)
+    assert read(1, 200) < 6 * read(1, 50)

@@ -60,7 +60,8 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.table = next(quoted(name) for name, columns in database.tables.items() if set(columns) >= MESSAGES)
+        self._name = next(name for name, columns in database.tables.items() if set(columns) >= MESSAGES)
+        self.table = quoted(self._name)
         self._times = next(
             (quoted(name) for name, columns in database.tables.items() if set(columns) >= SESSIONS), None
         )
@@ -82,9 +83,13 @@ class Store:
 
     def rows(self, session: Session, begin: int, count: int, *, backward: bool = False) -> Iterator[tuple[int, Value]]:
         """(row id, text of the message) of a session's rows from row id `begin` on."""
-        kin = f"session_id IS (SELECT session_id FROM {self.table} WHERE rowid = ?)"
-        order = "rowid <= ? ORDER BY rowid DESC" if backward else "rowid >= ? ORDER BY rowid"
-        query = f"SELECT rowid, message_data FROM {self.table} WHERE {kin} AND {order} LIMIT ?"
+        keyed = self.database.keyed(self._name, "session_id", "rowid")
+        kin = f"k.session_id IS (SELECT session_id FROM {self.table} WHERE rowid = ?)"
+        order = "k.rowid <= ? ORDER BY k.rowid DESC" if backward else "k.rowid >= ? ORDER BY k.rowid"
+        query = (
+            f"SELECT m.rowid, m.message_data FROM {keyed} k CROSS JOIN {self.table} m ON m.rowid = k.rowid "
+            f"WHERE {kin} AND {order} LIMIT ?"
+        )
         yield from self.database.rows(query, (session.row, begin, count))
 
 

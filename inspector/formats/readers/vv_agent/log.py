@@ -76,7 +76,7 @@ class Records:
         """Whether records are missing, or so damaged that they do not tell what they are."""
         self._database, self._session = database, session
         columns = database.tables.get(TABLE, [])
-        self._picked = ", ".join(quoted(name) if name in columns else "NULL" for name in _COLUMNS)
+        self._picked = ", ".join(f"r.{quoted(name)}" if name in columns else "NULL" for name in _COLUMNS)
 
     def where(self, seq: int) -> str:
         """The place of a record's body."""
@@ -84,7 +84,7 @@ class Records:
 
     def __iter__(self) -> Iterator[tuple[Record, bytes]]:
         expected = 1
-        query = f"SELECT {self._picked} FROM {TABLE} WHERE session_id = ? ORDER BY seq"
+        query = f"SELECT {self._picked} FROM {self._keyed()} WHERE k.session_id = ? ORDER BY k.seq"
         for seq, kind, turn, operation, attempt, at, body, digest in self._database.rows(query, (self._session,)):
             raw = body.encode() if isinstance(body, str) else body
             if not (isinstance(seq, int) and isinstance(kind, str) and isinstance(raw, bytes)):
@@ -111,6 +111,10 @@ class Records:
         head = self.row.cell("head_seq")
         if isinstance(head, int) and head >= expected:
             self._missing(expected, head)
+
+    def _keyed(self) -> str:
+        """The records, as r, by what they are found by, as k."""
+        return f"{self._database.keyed(TABLE, 'session_id', 'seq')} k CROSS JOIN {TABLE} r ON r.rowid = k.rowid"
 
     def _missing(self, first: int, last: int) -> None:
         self.gaps = True
@@ -149,7 +153,7 @@ class Records:
             return None
 
     def _body(self, seq: int) -> bytes | None:
-        query = f"SELECT body FROM {TABLE} WHERE session_id = ? AND seq = ?"
+        query = f"SELECT r.body FROM {self._keyed()} WHERE k.session_id = ? AND k.seq = ?"
         found = next(iter(self._database.rows(query, (self._session, seq))), (None,))[0]
         return found.encode() if isinstance(found, str) else found if isinstance(found, bytes) else None
 
