@@ -12,6 +12,7 @@ from inspector.errors import UnreadableError, UsageError
 from inspector.formats import linefile, open_path
 from inspector.formats.readers.opentelemetry import parts, units
 from inspector.formats.readers.opentelemetry.parents import Parents
+from inspector.formats.readers.opentelemetry.parts import cut
 from inspector.formats.readers.opentelemetry.run import Trace
 from inspector.formats.readers.opentelemetry.span import hexadecimal, instant, moment
 from inspector.model.run import Usage
@@ -713,3 +714,18 @@ def test_no_depth_is_too_deep(tmp_path: Path) -> None:
 
 def test_checked_is_what_the_reader_means() -> None:
     assert linefile.CHECKED <= linefile.LONG, "a line of a file that is checked is never cut"
+
+
+def test_what_begins_again_and_again_in_a_line_is_not_copied_each_time() -> None:
+    copied = 0
+
+    class Watched(bytes):
+        def __getitem__(self, key: Any) -> Any:
+            nonlocal copied
+            found = super().__getitem__(key)
+            copied += len(found) if isinstance(found, bytes) else 0
+            return found
+
+    text = Watched(b'{"resourceSpans":[{"scopeSpans":[{"spans":[' * 1000)
+    assert cut(text) == []
+    assert copied < 4 * len(text)

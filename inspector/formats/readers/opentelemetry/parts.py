@@ -147,13 +147,14 @@ def _located(text: Text) -> Iterator[Located]:
 
 
 def _salvaged(text: Text) -> Iterator[Located]:
+    view = memoryview(text)  # a piece of which is no copy
     begins = [match.start() for match in _LEADS.finditer(text)] or [0]
     for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
         if b"resourceSpans" in bytes(text[begin : begin + BLANK]):
-            yield from _walk(Spans(text[:end]), begin)
+            yield from _walk(Spans(view[:end]), begin)
         else:
             with suppress(Damaged):
-                end, _ = Spans(text[:end]).skip(begin)
+                end, _ = Spans(view[:end]).skip(begin)
             yield (begin, end), None, None
 
 
