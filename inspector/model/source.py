@@ -56,7 +56,7 @@ class RunSource(Protocol):
 
     def find(self, text: str, start: int, *, backward: bool = False) -> Iterator[int | tuple[int, int]]:
         """Search names, summaries and raw text, ignoring nothing, from step `start` on (inclusive):
-        yields (bytes searched, bytes in all) as it goes, and the seq of each hit as a plain int."""
+        yields (bytes or steps searched, those in all) as it goes, and the seq of each hit as a plain int."""
 
     def resume(self) -> Resume:
         """Whether it can be continued."""

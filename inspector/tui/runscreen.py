@@ -3,7 +3,7 @@
 from inspector.model.run import RunLink
 from inspector.tui import masking
 from inspector.tui.editing import RunEditing
-from inspector.tui.header import rate
+from inspector.tui.header import percent, rate
 from inspector.tui.reports import Damaged, Exported, Failed, Fetched, Known, Report, Scanned, Searched, Stood
 from inspector.tui.rows import Rows
 from inspector.tui.timeline import Timeline, TitlesBar
@@ -61,7 +61,7 @@ class RunScreen(RunEditing):
         if not self.session.searched(report):
             return
         if not report.ended:
-            self.footer.tell(f"finding {self.session.text!r}: {rate(report.progress)}   Esc stops", "accent")
+            self.footer.tell(f"finding {self.session.text!r}: {percent(report.progress)}   Esc stops", "accent")
         elif report.seq is None:
             self.footer.tell(f"{self.session.text!r} stands nowhere in this run")
         else:

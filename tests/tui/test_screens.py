@@ -151,7 +151,7 @@ async def test_a_search_shows_its_progress_and_escape_ends_it(monkeypatch: pytes
     async with shown(monkeypatch, OneRun(Endless(2000), "x")) as (app, pilot, _):
         await pilot.press("slash", "x", "enter")
         await until(pilot, lambda: "finding" in told(app))
-        assert "finding 'x': 20%" in told(app)
+        assert "finding 'x': 20%   Esc" in told(app)  # of steps or bytes: no rate
         await press(pilot, "escape")
         assert run_screen(app).session.search is None
         assert "finding" not in told(app)
