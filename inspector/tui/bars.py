@@ -15,6 +15,7 @@ from inspector.tui.line import Line, Span, plain
 from inspector.tui.rows import Rows
 
 ARROWS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"}
+PLAIN_ARROWS = {"Left": "<-", "Right": "->"}
 
 
 class Bar(Finished):
@@ -137,7 +138,7 @@ def hints(places: Sequence[Where], width: int, without: Set[str] = frozenset()) 
     for key in (key for place in places for key in keys.of(place)):
         if key.hint and key.id not in without:
             first = keys.shown(key).split()[0]
-            groups.setdefault(key.hint, []).append(first if Rows.ascii else ARROWS.get(first, first))
+            groups.setdefault(key.hint, []).append((PLAIN_ARROWS if Rows.ascii else ARROWS).get(first, first))
     # The last place's first key, `?`, stays when there is no room for all.
     *others, (last_hint, last_keys) = groups.items()
     spans: list[Span] = []
