@@ -522,6 +522,8 @@ async def test_a_model_call_in_flight_is_refused_unless_it_may_be_sent_again() -
     for codes in ((), ("already_resumed",)):
         with pytest.raises(ResumeRefused, match="model_in_flight"):
             await agent.resume(AgentRun.from_rig(text)).accept(*codes).run()
+    with pytest.raises(RequestError, match="nothing is open that could be decided about"):
+        await agent.resume(AgentRun.from_rig(text)).reconcile("other", "retry").run()
     for ask in (
         agent.resume(AgentRun.from_rig(text)).accept("model_in_flight"),
         agent.resume(AgentRun.from_rig(text)).reconcile("model", "retry"),
