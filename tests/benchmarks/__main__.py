@@ -17,6 +17,8 @@ def main() -> None:
     parser.add_argument("--document", type=int, default=200_000_000, help="bytes of the document (default: 200 MB)")
     parser.add_argument("--folder", help="where the files are made, and kept (default: a temporary folder)")
     options = parser.parse_args()
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"there is no {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory(prefix="runinspect-benchmarks-") as scratch:
         run(options.names or list(NAMES), Path(options.folder or scratch), options.steps, options.document)
 
