@@ -189,6 +189,16 @@ def test_a_loop_takes_its_list_and_puts_the_items(tmp_path: Path) -> None:
     assert counts == [0, 0, 1, 3]
 
 
+def test_a_loop_whose_end_stands_behind_the_journals_is_known_to_run(tmp_path: Path) -> None:
+    def at(iter_: int, done: int) -> dict[str, int]:
+        return {ITER: iter_, ITEM: 0, DONE: done, LEFT: 0}
+
+    steps = trace(("plan", "internal", 1, 1, at(1, 0)), ("loop", "control-loop", 1, 9, at(0, 8)))
+    run = opened(folder(tmp_path / "run", looped(), queues=steps))
+    assert [contents(run, step)[ITER] for step in range(1, 4)] == [[["x", "y"]], [], []]
+    assert [contents(run, step)[LEFT] for step in range(1, 4)] == [[], [], []], "put when the loop ends"
+
+
 def test_a_killed_loop_never_goes_below_zero(tmp_path: Path) -> None:
     run = opened(folder(tmp_path / "run", looped()))
     assert told(run) == []
