@@ -306,6 +306,11 @@ SEEDS = [
 ] + [pickle.dumps(Evil(), protocol) for protocol in PROTOCOLS]
 
 
+@pytest.mark.parametrize("text", [rb"'a\ b'", rb'"a\ b"'])
+def test_an_escape_that_is_none_is_not_warned_of(text: bytes) -> None:
+    assert read_pickle(b"S" + text + b"\n.").value == "a\\ b"
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_any_damage(seed: int, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
