@@ -61,10 +61,9 @@ def read_pickle(data: bytes, most: int = BYTES) -> Pickled:
     """What a pickle holds. Raises nothing. One part can be named again and again, so the value has at most
     `most` parts, and no more than is in proportion to the pickle."""
     machine = _Machine()
-    # Python warns of escapes that are none, in the texts of the oldest protocol alone.
-    oldest = b"S'" in data or b'S"' in data
     try:
-        with warnings.catch_warnings(action="ignore") if oldest else nullcontext():
+        # Python warns of escapes that are none, in names and old texts.
+        with warnings.catch_warnings(action="ignore") if b"\\" in data else nullcontext():
             made = machine.run(data)
         value, parts = value_of(made, min(PARTS_AT_LEAST + PARTS_PER_BYTE * len(data), most))
         return Pickled(value, machine.code(), parts=parts)

@@ -309,6 +309,7 @@ SEEDS = [
 @pytest.mark.parametrize("text", [rb"'a\ b'", rb'"a\ b"'])
 def test_an_escape_that_is_none_is_not_warned_of(text: bytes) -> None:
     assert read_pickle(b"S" + text + b"\n.").value == "a\\ b"
+    assert read_pickle(rb"ca\ b" + b"\nc\n.").fault is None
 
 
 @pytest.mark.parametrize("seed", range(40))
