@@ -44,10 +44,6 @@ class Job(Record, frozen=True, kw_only=True):
     trace: str | None = None
     at_last: bool = True
     """Whether `step` is the run's last one."""
-    max_turns: int | None = None
-    """Another limit of model turns, where the run has one."""
-    token_budget: int | None = None
-    """Another limit of tokens, where the run has one."""
     control: Control = msgspec.field(default_factory=Control)
     """What the run is steered with."""
     hear: Callable[[Any], None] | None = None
@@ -123,8 +119,6 @@ def open_job(
     rerun: str | None = None,
     format: str | None = None,
     trace: str | None = None,
-    max_turns: int | None = None,
-    token_budget: int | None = None,
 ) -> Job:
     """The job of resuming what a path holds, at its end, at `step`, or at the step before the last one of the node
     `rerun` (or of one in it). Raises UnreadableError and UsageError."""
@@ -149,8 +143,6 @@ def open_job(
         app=app,
         trace=trace,
         at_last=at == last,
-        max_turns=max_turns,
-        token_budget=token_budget,
     )
 
 

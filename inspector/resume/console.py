@@ -81,10 +81,9 @@ def resume_command(
             rerun=rerun,
             format=format,
             trace=trace,
-            max_turns=max_turns,
-            token_budget=token_budget,
         )
         decisions = read_decisions(options, _known_calls(job))
+        decisions = msgspec.structs.replace(decisions, max_turns=max_turns, token_budget=token_budget)
         job = msgspec.structs.replace(job, decisions=decisions)
         try:
             # Whoever was stopped at a breakpoint, and goes on, wants to pass it.
@@ -118,7 +117,9 @@ def _remedy(found: Refusal | Warned) -> str:
     """What the command line can do about a refusal, or a warning that must be accepted."""
     if isinstance(found, Warned) or found.remedy == "accept":
         return f" (to go on all the same: --accept {found.code})"
-    return " (to take it over: --take-over REASON)" if found.remedy == "take_over" else ""
+    if found.remedy == "take_over":
+        return " (to take it over: --take-over REASON)"
+    return f" (resume --{found.remedy.replace('_', '-')} N)" if found.remedy is not None else ""
 
 
 def _refused(error: Refused) -> dict[str, Any]:

@@ -19,8 +19,9 @@ Question = Literal["approve", "answer", "reconcile", "resolve", "mend"]
 MUST_ACCEPT = frozenset({"runs_again", "side_effects", "already_resumed", "tool_changed"})
 """Warnings that somebody must accept before anything runs."""
 
-Remedy = Literal["accept", "take_over"]
-"""What lets a refused run go on all the same: that its code is accepted, or that the run is taken over."""
+Remedy = Literal["accept", "take_over", "max_turns", "token_budget"]
+"""What lets a refused run go on all the same: that its code is accepted, that the run is taken over, or another
+limit."""
 
 
 class Planned(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,7 +64,7 @@ def planned(work: Work, agent: str | None = None) -> Planned:
 
 def refusal(finding: Finding, agent: str | None = None) -> Refusal:
     """What does not let an agent, that of a network by its name, go on."""
-    remedy: Remedy | None = "accept" if finding.code in ACCEPTABLE else None
+    remedy: Remedy | None = "accept" if finding.code in ACCEPTABLE else finding.limit
     remedy = "take_over" if finding.code == "owned" else remedy
     subject = finding.subject if agent is None else f"{agent}: {finding.subject}"
     return Refusal(code=finding.code, subject=subject, detail=finding.detail, remedy=remedy)
@@ -147,6 +148,9 @@ class Decisions(Record, frozen=True, kw_only=True):
     """Reasons, by call or place; they go into the new run's journal."""
     take_over: str | None = None
     """Why the run is taken from whoever drives it; None: it is not."""
+    max_turns: int | None = None
+    token_budget: int | None = None
+    """Other limits than the run has; None: its own."""
 
     def met(self, need: Need) -> bool:
         """Whether a need has its decision."""
@@ -179,7 +183,7 @@ class Ended(Record, frozen=True, kw_only=True):
     ran: int = 0
     outcome: Literal["started", "terminal_replay"] | None = "started"
     final: bool = False
-    """Whether a run that failed is over as it is: only a limit that it reached can be raised, and it goes on."""
+    """Whether a run that failed is over for good. One that reached a limit is not: with another it goes on."""
 
 
 def split(option: str, text: str, known: Iterable[str]) -> tuple[str, str | None]:

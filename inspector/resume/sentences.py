@@ -14,7 +14,8 @@ SENTENCES = {
     "step_not_resumable": "The run can go on, but not from this step. Choose another one.",
     "deadlock": "Nothing can fire: a queue is full, and nobody takes from it. Let the code give it a larger capacity; "
     "R begins again from an earlier step.",
-    "terminal": "The run is over: there is nothing left to run. R begins again from a step before the last.",
+    "terminal": "The run is over, and nothing of it is left to run as it stands. R begins again from a step before the "
+    "last.",
     "model_in_flight": "A model request was sent and no answer is recorded. Sending it again is paid again; accept "
     "that, or leave the run as it is.",
     "owned": "Somebody is driving this run right now. Follow it, or wait; where it can be taken over, that stops the "

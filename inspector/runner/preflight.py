@@ -34,6 +34,11 @@ ACCEPTABLE = frozenset(
 )
 """Refusals that can be accepted, each by its code."""
 
+Limit = Literal["max_turns", "token_budget"]
+"""What a run may spend."""
+LIMITS: dict[str, Limit] = {"max_turns": "max_turns", "budget": "token_budget"}
+"""The limit that was spent, by how a run failed."""
+
 
 class Finding(msgspec.Struct, frozen=True):
     """Something that does not fit. A refusal ends the resume unless its code is accepted; so does a warning
@@ -44,6 +49,8 @@ class Finding(msgspec.Struct, frozen=True):
     detail: str
     refusal: bool = True
     accept: bool = False
+    limit: Limit | None = None
+    """The spent limit that may be raised to go on."""
 
 
 class Owed(msgspec.Struct, frozen=True):
@@ -184,10 +191,13 @@ def examine(
 def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
     phase = data.phase
     if isinstance(phase, Failed):
-        if not raised(data, decided.max_turns, decided.token_budget):
-            option = {"max_turns": "--max-turns", "budget": "--token-budget"}.get(phase.kind)
-            advice = f": raise it to go on (resume {option})" if option is not None else ""
-            found.findings.append(Finding("terminal", "run", f"failed: {phase.kind}: {phase.message}{advice}"))
+        if raised(data, decided.max_turns, decided.token_budget):
+            found.runs.append(Work("model", "model", None))
+        else:
+            limit = LIMITS.get(phase.kind)
+            advice = "" if limit is None else ": raise it to go on"
+            detail = f"failed: {phase.kind}: {phase.message}{advice}"
+            found.findings.append(Finding("terminal", "run", detail, limit=limit))
     elif isinstance(phase, Awaiting):
         detail = f"turn {data.turn} was sent and no answer is recorded: it would be sent, and billed, again"
         again = "runs_again" in decided.accept or "model_in_flight" in decided.accept or bool(decided.reconcile)

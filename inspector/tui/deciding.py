@@ -161,6 +161,10 @@ class Deciding:
         """Accept what has this code, or no longer."""
         self._set(accept=self.decisions.accept ^ {code})
 
+    def limit(self, name: str, number: str) -> None:
+        """Give the run another limit, a whole number."""
+        self._set(**{name: int(number)})
+
     def take_over(self, reason: str) -> None:
         """Take the run from whoever drives it."""
         self._set(take_over=reason or None)

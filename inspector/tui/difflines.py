@@ -141,7 +141,7 @@ def bar(target: str, plan: Plan | None, compared: Compared | None, error: str | 
     if error is not None and compared is None:
         return Line((*spans, Span(error.removeprefix(f"{target}: "), "failed")))
     over = plan is not None and not (plan.runs or plan.runs_again or plan.needs)
-    if plan is not None and {item.code for item in plan.refusals} == {"terminal"}:
+    if plan is not None and {(item.code, item.remedy) for item in plan.refusals} == {("terminal", None)}:
         spans.append(Span("nothing is left to run", "done"))
     elif plan is not None and plan.refusals:
         refused = ", ".join(dict.fromkeys(f"{item.code} {item.subject}" for item in plan.refusals))

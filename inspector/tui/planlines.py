@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from inspector.resume import Need, Planned, Refusal, Warned
+    from inspector.resume.plan import Decisions
+    from inspector.runner.preflight import Limit
     from inspector.tui.deciding import Deciding
     from inspector.tui.driving import Planned as Made
 
+SPENT: dict[Limit, str] = {"max_turns": "limit of model turns", "token_budget": "budget of tokens"}
 NAMED = 200
 """Pieces of work of one kind that are listed."""
 FIRST = 3
@@ -82,18 +85,19 @@ EDIT_KEYS = "e edits it again  x takes it back  w says why  Enter: all"
 
 
 class Row(NamedTuple):
-    """A line, and what it stands for: a need, a code that can be accepted, the place of an edit, nothing."""
+    """A line, and what it stands for: a need, a code that can be accepted, the place of an edit, a limit, nothing."""
 
     line: Line
     need: Need | None = None
     code: str | None = None
     edit: str | None = None
+    limit: Limit | None = None
 
     @property
     def subject(self) -> tuple[str, str] | None:
         """What the row is about; None where that is nothing to decide about."""
         call = self.need.call_id if self.need is not None else None
-        named = (("need", call), ("code", self.code), ("edit", self.edit))
+        named = (("need", call), ("limit", self.limit), ("code", self.code), ("edit", self.edit))
         return next(((kind, name) for kind, name in named if name is not None), None)
 
 
@@ -133,6 +137,7 @@ def rows(deciding: Deciding, width: int, sentence: Callable[[str], str | None]) 
         found.append(_heading(counted(len(needs), "decision"), f"{len(deciding.owed())} owed"))
         for need in needs:
             found += _need(need, deciding, width)
+    found += _limits(deciding.decisions)
     found += _edits(deciding, width)
     found += _warnings(plan.warnings, deciding, width, sentence)
     found += _work("would run again", plan.runs_again, "changed")
@@ -173,15 +178,32 @@ def _heading(text: str, note: str = "") -> Row:
 
 
 def _refused(refusal: Refusal, deciding: Deciding, width: int, sentence: Callable[[str], str | None]) -> Iterator[Row]:
-    code = refusal.code
+    code, limit = refusal.code, spent(refusal)
     head = (Span(" x refused  ", "failed"), Span(f"{code}  ", "failed"), Span(refusal.subject))
-    yield Row(Line(head, Opens(code, f"{refusal.subject}: {refusal.detail}")), code=code)
+    yield Row(Line(head, Opens(code, f"{refusal.subject}: {refusal.detail}")), code=code, limit=limit)
     for line in words(refusal.detail, width):
-        yield Row(line, code=code)
+        yield Row(line, code=code, limit=limit)
     for line in words(sentence(code) or "", width, "problem"):
-        yield Row(line, code=code)
+        yield Row(line, code=code, limit=limit)
     if refusal.remedy == "accept":
         yield Row(Line((Span("     c ", "key"), Span("accepts it: the run goes on all the same", "dim"))), code=code)
+    if limit is not None:
+        told = Span(f"gives it another {SPENT[limit]}", "dim")
+        yield Row(Line((Span("     e ", "key"), told)), code=code, limit=limit)
+
+
+def spent(refusal: Refusal) -> Limit | None:
+    """The limit that may be raised for the run to go on."""
+    return next((limit for limit in SPENT if limit == refusal.remedy), None)
+
+
+def _limits(made: Decisions) -> Iterator[Row]:
+    """The limits that were raised."""
+    for limit, words in SPENT.items():
+        value = getattr(made, limit)
+        if value is not None:
+            head = Span(" ~ limit    ", "changed"), Span(f"{words}: {value}", "accent")
+            yield Row(Line((*head, Span("   e another", "dim"))), limit=limit)
 
 
 def _need(need: Need, deciding: Deciding, width: int) -> Iterator[Row]:

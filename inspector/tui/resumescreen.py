@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -17,8 +18,8 @@ from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.outputpage import OutputPage
 from inspector.tui.owing import called
 from inspector.tui.page import Page
-from inspector.tui.planlines import COMMON, DECISIONS, EDITED, Row
-from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable, wrong_json
+from inspector.tui.planlines import COMMON, DECISIONS, EDITED, SPENT, Row
+from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable, wrong_json, wrong_number
 from inspector.tui.viewer import Viewer
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from inspector.model.values import Value
     from inspector.resume import Need
+    from inspector.runner.preflight import Limit
     from inspector.tui.driving import Finished, Planned, Resumption
     from inspector.tui.runresume import RunResume
 
@@ -146,7 +148,7 @@ class ResumePage(Page):
         if plan is None:
             return every
         usable = {how for need in self.deciding.needs() for how, _ in planlines.options(need, self.deciding)}
-        usable |= {"edit"} if self.deciding.decisions.edits else set()
+        usable |= {"edit"} if self.deciding.decisions.edits or any(row.limit for row in self._rows) else set()
         usable |= {"accept"} if any(row.code and self._acceptable(row.code) for row in self._rows) else set()
         usable |= set() if plan.refusals else {"run"}
         usable |= set(OWNER) if self.deciding.owned else set()
@@ -160,9 +162,8 @@ class ResumePage(Page):
     @property
     def need(self) -> Need | None:
         """The decision that the cursor is on, else the only one that is owed."""
-        at = self._rows[self.rows.cursor].need if self.rows.cursor < len(self._rows) else None
         owed = self.deciding.owed()
-        return at or (owed[0] if len(owed) == 1 else None)
+        return self._row.need or (owed[0] if len(owed) == 1 else None)
 
     def drops(self, key: str, at: float) -> bool:
         """Whether a key that was pressed `at` a time (in seconds) is to do nothing: it goes on with what was typed
@@ -184,8 +185,10 @@ class ResumePage(Page):
             self.footer.tell("the plan is still being made: once more when it is there", "waiting")
         return waits
 
-    def _edit_at_cursor(self) -> str | None:
-        return self._rows[self.rows.cursor].edit if self.rows.cursor < len(self._rows) else None
+    @property
+    def _row(self) -> Row:
+        """The row at the cursor; one that stands for nothing where there is none."""
+        return self._rows[self.rows.cursor] if self.rows.cursor < len(self._rows) else Row(plain(""))
 
     def _changed(self) -> None:
         self._show()
@@ -197,6 +200,8 @@ class ResumePage(Page):
             self._menu(row.need)
         elif row is not None and row.edit is not None:
             self._edit_menu(row.edit)
+        elif row is not None and row.limit is not None:
+            self._limit(row.limit)
         elif row is not None and row.code is not None and self._acceptable(row.code):
             self.action_accept()
         elif line.opens is not None:
@@ -243,11 +248,13 @@ class ResumePage(Page):
 
     def action_decide(self, how: str) -> None:
         """Decide about the call at the cursor."""
-        need, edit = self.need, self._edit_at_cursor()
+        need, edit, limit = self.need, self._row.edit, self._row.limit
         if self._waits():
             return
         if edit is not None and how in dict(EDITED):
             self.redo(how, edit)
+        elif limit is not None and how == "edit":
+            self._limit(limit)
         elif need is None:
             self.footer.tell("move to a decision first")
         elif how in dict((*planlines.options(need, self.deciding), *COMMON)):
@@ -266,7 +273,7 @@ class ResumePage(Page):
             case "deny":
                 self._ask(title, told, label, lambda text: deciding.decide(need, "deny", text or None))
             case "answer" | "result":
-                self._ask(title, told, label, lambda text: deciding.decide(need, how, read_json(text)), json=True)
+                self._ask(title, told, label, lambda new: deciding.decide(need, how, read_json(new)), check=wrong_json)
             case "failure":
                 self._ask(title, told, label, lambda text: deciding.decide(need, how, text))
             case "edit" | "editor":
@@ -290,14 +297,18 @@ class ResumePage(Page):
         take: Callable[[str], None],
         text: str = "",
         *,
-        json: bool = False,
+        check: Callable[[str], str | None] = lambda text: None,
     ) -> None:
         def done(text: str) -> None:
             take(text)
             self._changed()
 
-        check = wrong_json if json else lambda text: None
         self.app.push_screen(TextPage(title, [line for line in told if line], label, done, text=text, check=check))
+
+    def _limit(self, limit: Limit) -> None:
+        told, now = "The run goes on from where it was spent.", getattr(self.deciding.decisions, limit) or ""
+        raised = partial(self.deciding.limit, limit)
+        self._ask(f"Another {SPENT[limit]}", (told,), "limit:", raised, str(now), check=wrong_number)
 
     def _why(self, title: str, subject: str) -> None:
         told = ("It is written into the new run's journal, with your name.",)
@@ -311,8 +322,7 @@ class ResumePage(Page):
             self.deciding.edit(call, new)
             self._changed()
 
-        why = uneditable(value)
-        if why is not None:
+        if (why := uneditable(value)) is not None:
             self._trouble(why)
         elif outside:
             self._trouble(edit_outside(self.app, value, done, json=True))
@@ -336,7 +346,7 @@ class ResumePage(Page):
         """Accept what the cursor is on, or no longer."""
         if self._waits():
             return
-        code = self._rows[self.rows.cursor].code if self.rows.cursor < len(self._rows) else None
+        code = self._row.code
         waiting = self.deciding.unaccepted()
         if len(waiting) == 1 and (code is None or not self._acceptable(code)):
             code = waiting[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsons
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,11 @@ def read_json(text: str) -> Value:
         if text.strip()[:1] in ('"', "{", "[") or not text.strip():
             raise ValueError(f"this is no JSON: {error}") from None
         return text
+
+
+def wrong_number(text: str) -> str | None:
+    """Why a text is no limit; None where it is one."""
+    return None if re.fullmatch("[1-9][0-9]{0,8}", text) else "a whole number, 1 or more"
 
 
 def wrong_json(text: str) -> str | None:

@@ -452,6 +452,42 @@ async def test_a_run_of_wfpy_that_may_have_been_killed_just_now_is_taken_over(tm
         await ended(app, pilot, "completed")
 
 
+SHORT = """
+from inspector import Agent, Call, ScriptedModel, tool
+
+@tool
+def look(order: str) -> str:
+    "Look."
+    return "paid"
+
+agent = Agent("short", ScriptedModel([Call("look", {"order": "A"})], "done"), tools=[look], max_turns=1)
+"""
+
+
+async def test_a_limit_that_was_reached_is_raised(tmp_path: Path) -> None:
+    (tmp_path / "short_app.py").write_text(SHORT)
+    target = f"{tmp_path}/short_app.py:agent"
+
+    def begin() -> None:
+        assert load(target).value.prompt("Go.").run_sync(trace=str(tmp_path / "first.jsonl")).status == "failed"
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(begin).result()
+    async with opened(str(tmp_path / "first.jsonl"), target) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        assert any("gives it another limit of model turns" in row for row in texts(app))
+        await press(pilot, "e", "0", "enter")
+        assert any("a whole number, 1 or more" in row for row in texts(app))
+        await press(pilot, "backspace", "4", "enter")
+        await planned(app, pilot)
+        assert any("limit of model turns: 4" in row for row in texts(app))
+        assert page.deciding.plan is not None
+        assert [item.name for item in page.deciding.plan.runs] == ["model"]
+        await press(pilot, "r")
+        await ended(app, pilot, "completed")
+
+
 async def test_a_run_in_a_store_goes_on_where_it_is(tmp_path: Path) -> None:
     _, target = two(tmp_path)
     place = str(tmp_path / "runs.db")

@@ -29,7 +29,7 @@ from inspector.runner.durable import told
 from inspector.runner.errors import ResumeRefused
 from inspector.runner.leg import Setup
 from inspector.runner.places import default_trace, new_id
-from inspector.runner.preflight import ACCEPTABLE, Preflight
+from inspector.runner.preflight import ACCEPTABLE, LIMITS, Preflight
 from inspector.runner.restore import Restored
 from inspector.runner.result import RunResult
 
@@ -79,10 +79,10 @@ def decide(job: Job, asked: Asked) -> Asked:
         asked.reconcile(call, reconciliation.how, reconciliation.value)
     for call, resolved in decisions.resolve.items():
         asked.resolve(resolved.how, resolved.text, call=call)
-    if job.max_turns is not None:
-        asked.max_turns(job.max_turns)
-    if job.token_budget is not None:
-        asked.token_budget(job.token_budget)
+    if decisions.max_turns is not None:
+        asked.max_turns(decisions.max_turns)
+    if decisions.token_budget is not None:
+        asked.token_budget(decisions.token_budget)
     return asked
 
 
@@ -241,6 +241,7 @@ def _ended(result: RunResult, emit: Emit) -> Ended:
         emit({"event": "suspended", "reason": result.reason, "pending": pending})
     if result.error is not None:
         emit({"event": "error", "type": result.error.type, "message": result.error.message})
+    phase = result.run.data.phase
     return Ended(
         run=result.run_id,
         status=result.status,
@@ -249,7 +250,7 @@ def _ended(result: RunResult, emit: Emit) -> Ended:
         trace=result.trace,
         resumed_from=result.resumed_from,
         ran=result.steps,
-        final=isinstance(result.run.data.phase, Failed),
+        final=isinstance(phase, Failed) and phase.kind not in LIMITS,
     )
 
 
