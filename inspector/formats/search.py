@@ -49,7 +49,11 @@ class Search:
                 self._next[index] = self._first(index, at)
         end = self._base + len(self._data)
         found = min((place for place in self._next if place != NOWHERE), default=NOWHERE)
-        return found, end if end >= self._stop else max(end - self._overlap, at + 1)
+        if end >= self._stop:
+            return found, end
+        on = max(end - self._overlap, at + 1)
+        # Before what stands so near to the end, a longer needle may begin that the window does not hold whole.
+        return (NOWHERE if found >= on else found), on
 
     def lines(self, at: int) -> Iterator[tuple[int, int]]:
         """The first match of each line that has one, from `at` on, with where the next line begins; between,

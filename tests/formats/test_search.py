@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from inspector.formats import search
@@ -12,6 +12,7 @@ NEEDLES = st.lists(st.text("abz", min_size=1, max_size=3).map(str.encode), min_s
 
 
 @given(BYTES, NEEDLES, st.integers(1, 20), st.integers(1, 4), st.integers(0, 10), st.integers(0, 64))
+@example(b"\nbab", [b"a", b"bab"], 1, 1, 0, 0)
 @settings(max_examples=150 * TIMES, deadline=None)
 def test_every_match_is_found_in_both_directions(
     tmp_path_factory: pytest.TempPathFactory,
