@@ -6,10 +6,15 @@ from collections.abc import Callable
 
 from inspector.errors import InspectorError, before
 from inspector.model.text import one_line
+from inspector.policy import read_only
 
 
 def complain(message: str) -> None:
-    """A line on stderr."""
+    """A line on stderr; without credentials where only looking is allowed."""
+    if read_only():
+        from inspector.model.redact import redacted_text
+
+        message = redacted_text(message)
     sys.stderr.write(f"runinspect: {message}\n")
 
 

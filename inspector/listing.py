@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 
 from inspector.errors import UnreadableError, UsageError
 from inspector.exits import complain
@@ -11,8 +11,9 @@ from inspector.formats.largevalues import Beside, LargeValues
 from inspector.model.run import Problem, RunRow, RunStatus
 from inspector.model.source import Narrowing
 from inspector.model.text import one_line
-from inspector.model.values import to_json
+from inspector.policy import read_only
 from inspector.report.text import list_report
+from inspector.report.told import told
 from inspector.report.view import RunList
 
 STATUSES: tuple[RunStatus, ...] = ("running", "suspended", "completed", "failed", "interrupted", "cancelled", "unknown")
@@ -50,7 +51,7 @@ def runs_command(
     document = RunList(runs=shown if limit is None else shown[-limit:], problems=problems)
     for problem in problems:
         complain(f"{one_line(problem.where)}: {one_line(problem.message)}")
-    _print([to_json(document)] if json else list_report(document))
+    _print(told(document, list_report, json, masked=read_only()))
 
 
 def import_command(path: str, store: str | None, key: str | None) -> None:
@@ -83,5 +84,5 @@ def _holds(place: str) -> bool:
     return os.path.isfile(place) or (os.path.isdir(place) and bool(os.listdir(place)))
 
 
-def _print(lines: Sequence[str] | Iterator[str]) -> None:
+def _print(lines: Iterable[str]) -> None:
     sys.stdout.writelines(line + "\n" for line in lines)

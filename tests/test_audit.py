@@ -126,6 +126,25 @@ def test_read_only_prints_no_credential(
 
 
 @pytest.mark.parametrize("json", [(), ("--json",)])
+def test_read_only_lists_no_credential_and_tells_none_of_what_is_wrong(
+    json: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    key = "sk-ant-api03-" + "aB3" * 20
+    path = tmp_path / "run.jsonl"
+    path.write_text(Path(RUN).read_text().replace('"refund-suspended"', f'"{key}"') + '{"record":"step"\n')
+    run("runs", str(path), *json)
+    run("show", str(path), "--run", f"no {key}")
+    told = capfd.readouterr()
+    assert (key in told.out, key in told.err) == (True, True), "elsewhere it is told as it stands"
+    monkeypatch.setenv("RUNINSPECT_READ_ONLY", "1")
+    run("runs", str(path), *json)
+    run("show", str(path), "--run", f"no {key}")
+    told = capfd.readouterr()
+    assert key not in told.out + told.err
+    assert "[redacted:api-key]" in told.out
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)])
 def test_read_only_prints_neither_side_of_a_password(
     json: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
