@@ -14,7 +14,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 MAY_IMPORT = {
     "model": {"model"},
     "errors": {"model"},
-    "exits": {"model", "errors"},
+    "exits": {"model", "errors", "policy"},
     "process": {"model"},
     "held": set(),
     "audit": {"model", "errors", "process"},
@@ -30,7 +30,7 @@ MAY_IMPORT = {
         *("resume", "runner", "dataflow", "store", "formats", "diff", "report", "model", "errors", "journal"),
         *("audit", "policy"),
     },
-    "listing": {"formats", "store", "report", "model", "errors", "exits"},
+    "listing": {"formats", "store", "report", "model", "errors", "exits", "policy"},
     "tui": {"tui", "model", "audit", "policy"},
     "cli": {"commands", "tui", "exits"},
     "options": set(),
