@@ -72,7 +72,7 @@ class TraceRun(TraceLines):
         if self._scan.scanned < self._known:  # the last line may become another
             self._states.forget()
         grown, before, self._stood = super().refresh(), self._stood, None
-        return grown or self.run().status != before
+        return grown or before not in (None, self.run().status)
 
     def run(self) -> Run:
         header, (steps, end) = self.header(), self._ending()
