@@ -109,6 +109,11 @@ class Plan(Record, frozen=True, kw_only=True):
     warnings: tuple[Warned, ...] = ()
     diff: Any = None
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether the run is taken from whoever drives it: that is something to do, though nothing else may be."""
+        return any(warning.code == "owned" for warning in self.warnings)
+
     def unaccepted(self, accepted: Iterable[str]) -> tuple[Warned, ...]:
         """The warnings that still must be accepted."""
         known = set(accepted)

@@ -67,6 +67,12 @@ class Deciding:
         """What is still to be decided."""
         return [need for need in self.needs() if need.question not in FREE and not self.decisions.met(need)]
 
+    def waited_for(self) -> list[Need]:
+        """What must be decided before the run key does anything. What is under way where the run is taken from is
+        another thing at each boundary there: it may wait for its word until the run has been taken."""
+        taken = self.decisions.take_over is not None
+        return [need for need in self.owed() if not (taken and need.question == "reconcile")]
+
     def ways(self, need: Need) -> tuple[str, ...]:
         """What a call that was not on offer can be resolved to."""
         runs = self.plan.runs if self.plan else ()
@@ -197,7 +203,7 @@ class Deciding:
             return self.planned.error or "there is no plan"
         if plan.refusals:
             return f"refused: {', '.join(dict.fromkeys(item.code for item in plan.refusals))}"
-        owed = self.owed()
+        owed = self.waited_for()
         if owed:
             return f"{len(owed)} decision{'' if len(owed) == 1 else 's'} owed: {', '.join(n.call_id for n in owed)}"
         waiting = self.unaccepted()

@@ -320,6 +320,8 @@ def purpose(deciding: Deciding) -> str:
     if "abort" in {made.how for made in deciding.decisions.reconcile.values()} and not plan.refusals:
         return "gives up the whole run: it ends as failed for good, and nothing runs"
     made = deciding.decisions
+    if made.take_over is not None and deciding.owed() and not deciding.waited_for():
+        return "takes the run over: what is under way there waits for a word of yours then"
     model = [decided.how for call, decided in made.reconcile.items() if call == MODEL]
     over = [OVER[how] for how in (*model, *(decided.how for decided in made.resolve.values())) if how in OVER]
     if over and plan.driver == "agent":

@@ -188,6 +188,51 @@ def test_a_run_that_is_taken_over_stops_at_its_next_boundary(make: Any, tmp_path
     assert Claims().holder(job.source.run().id or "") is None
 
 
+SLOW = """
+from inspector import Network, actor
+
+@actor
+def slow(n: int) -> int:
+    return n
+
+net = Network("slow")
+node = net.add(slow)
+net.connect(net.input("n"), node.n)
+net.connect(node.out, net.output("o"))
+"""
+
+
+def killed_network(tmp_path: Path) -> Job:
+    """A run of a network whose process ended in the middle of its second firing."""
+    (tmp_path / "slow_app.py").write_text(SLOW)
+    app = load(f"{tmp_path}/slow_app.py:net")
+    path = tmp_path / "whole.jsonl"
+    app.value.run_sync({"n": [1, 2, 3]}, trace=str(path))
+    lines = path.read_text().splitlines(keepends=True)
+    begun = [at for at, line in enumerate(lines) if '"id":"slow#2"' in line and '"status":"started"' in line]
+    (tmp_path / "cut.jsonl").write_text("".join(lines[: begun[0] + 1]))
+    return open_job(str(tmp_path / "cut.jsonl"), app, trace=str(tmp_path / "new.jsonl"))
+
+
+def killed_agent(tmp_path: Path) -> Job:
+    path = shutil.copy("examples/refund-killed.jsonl", tmp_path)
+    return open_job(str(path), load("examples/refund_agent.py:agent"), trace=str(tmp_path / "new.jsonl"))
+
+
+@pytest.mark.parametrize("make", [killed_agent, killed_network])
+def test_what_is_under_way_where_a_run_is_taken_from_waits_for_a_word(make: Any, tmp_path: Path) -> None:
+    job = make(tmp_path)
+    assert resume(job, lambda event: None).trace == job.path, "nobody drives it, and nothing was decided"
+    claims = Claims()
+    held = claims.take(job.source.run().id)
+    assert [refusal.code for refusal in check(job).refusals] == ["owned"]
+    job = msgspec.structs.replace(job, decisions=Decisions(take_over="the host is going down"))
+    ended = resume(job, lambda event: None)
+    assert (ended.status, ended.reason) == ("suspended", "reconciliation")
+    assert ended.trace == str(tmp_path / "new.jsonl")
+    assert not claims.holds(held)
+
+
 def test_a_run_of_wfpy_is_taken_over_and_says_so_beside_the_new_run(flow: Path) -> None:
     path = stopped(flow)
     before = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}

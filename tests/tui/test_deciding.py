@@ -14,6 +14,7 @@ from inspector.formats import tracerun
 from inspector.resume import check, open_job
 from inspector.resume.apps import load
 from inspector.resume.steering import Steering, read_break
+from inspector.runner.claims import Claims
 from inspector.tui import loader
 from inspector.tui.driving import Resumption, Said
 from inspector.tui.line import text_of
@@ -313,3 +314,17 @@ async def test_the_steps_of_a_run_that_is_driven_come_with_the_line_that_counts_
         await press(pilot, "r")
         await ended(app, pilot, "completed")
         assert any("All done." in row for row in texts(app)[2:-4]), "the last step is in the timeline"
+
+
+async def test_a_run_is_taken_over_while_something_is_under_way_there(tmp_path: Path) -> None:
+    path = shutil.copy("examples/refund-killed.jsonl", tmp_path)
+    held = Claims().take("refund-killed")
+    async with opened(str(path), AGENT) as (app, pilot):
+        await press(pilot, "r")
+        page = await planned(app, pilot)
+        await press(pilot, "K", *"it hangs", "enter")
+        await planned(app, pilot)
+        assert page.deciding.owed()
+        assert "takes the run over: what is under way there waits" in texts(app)[1]
+        await press(pilot, "r")
+        await until(pilot, lambda: not Claims().holds(held) and "decision owed" in texts(app)[1])

@@ -284,6 +284,15 @@ def test_driven_by_somebody_else(
 
 
 @SIZES
+def test_a_limit_that_was_reached(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    detail = "failed: max_turns: the limit of 4 model turns is reached: raise it to go on"
+    refusal = Refusal(code="terminal", subject="run", detail=detail, remedy="max_turns")
+    done = (Planned(name="model", kind="model", step=1),)
+    plan(monkeypatch, Plan(resumable=False, driver="fake", step=4, refusals=(refusal,), replays=done))
+    assert looks(size=size)
+
+
+@SIZES
 def test_ambiguous_and_to_be_accepted(looks: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     plan(monkeypatch, AMBIGUOUS)
     assert looks(size=size)
