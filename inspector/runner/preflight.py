@@ -34,6 +34,8 @@ ACCEPTABLE = frozenset(
 )
 """Refusals that can be accepted, each by its code."""
 
+MODEL = "model"
+"""What a model call is called in decisions."""
 Limit = Literal["max_turns", "token_budget"]
 """What a run may spend."""
 LIMITS: dict[str, Limit] = {"max_turns": "max_turns", "budget": "token_budget"}
@@ -203,7 +205,7 @@ def _phase(data: RunData, decided: Decided, found: Preflight) -> None:
         again = "runs_again" in decided.accept or "model_in_flight" in decided.accept or bool(decided.reconcile)
         if not again and not found.consults and found.ambiguity.model == "require_reconciliation":
             found.findings.append(Finding("model_in_flight", "model", detail))
-        if next((how for how, _ in decided.reconcile.values()), "retry") == "retry":
+        if decided.reconcile.get(MODEL, ("retry",))[0] == "retry":
             found.again.append(Work("model", "model", None, detail))
     elif isinstance(phase, Resolving):
         call = phase.turn.parts[phase.index]

@@ -18,14 +18,11 @@ from inspector.runner.hooks import Ambiguous
 from inspector.runner.leg import Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.messages import ModelTurn
-from inspector.runner.preflight import Decided
+from inspector.runner.preflight import MODEL, Decided
 from inspector.runner.toolstep import idempotency_key
 
 if TYPE_CHECKING:
     from inspector.runner.driving import Deciding
-
-MODEL = "model"
-"""What a model call is called in decisions."""
 
 Word = tuple[str, Value, str | None]
 """How, with which value, and why."""

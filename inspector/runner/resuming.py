@@ -14,7 +14,7 @@ from inspector.runner.errors import RequestError
 from inspector.runner.leg import Emit, Leg
 from inspector.runner.machine import AgentRun
 from inspector.runner.messages import Call
-from inspector.runner.preflight import Decided, Finding, Preflight, examine
+from inspector.runner.preflight import MODEL, Decided, Finding, Preflight, examine
 from inspector.runner.restore import Restored, load
 from inspector.runner.result import RunResult
 
@@ -142,7 +142,7 @@ def all_known(asked: "Deciding[Any]", saved: Restored) -> None:
         for _, call_id, _, _, event in _made(decided, tried):
             reconciling.tell(tried, call_id, event)
     else:
-        sent = {reconciling.MODEL} & decided.reconcile.keys() if isinstance(phase, Awaiting) else set()
+        sent = {MODEL} & decided.reconcile.keys() if isinstance(phase, Awaiting) else set()
         other = decided.calls() - sent
         if other:
             raise RequestError(min(other), "nothing is open that could be decided about")

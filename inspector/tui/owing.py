@@ -3,7 +3,7 @@
 import msgspec
 
 from inspector.resume.plan import Need, Plan
-from inspector.runner.reconciling import MODEL
+from inspector.runner.preflight import MODEL as MODEL
 
 
 def owing(plan: Plan) -> Plan:
@@ -23,6 +23,3 @@ def owing(plan: Plan) -> Plan:
 def called(need: Need) -> str:
     """The name of what is decided about, and its id where that is another one."""
     return need.name if need.name == need.call_id else f"{need.name} {need.call_id}"
-
-
-__all__ = ["MODEL", "called", "owing"]

@@ -19,7 +19,7 @@ from inspector.tui.outputpage import OutputPage
 from inspector.tui.owing import called
 from inspector.tui.page import Page
 from inspector.tui.planlines import COMMON, DECISIONS, EDITED, SPENT, Row
-from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable, wrong_json, wrong_number
+from inspector.tui.valueedit import edit_here, edit_outside, read_json, uneditable, wrong, wrong_number
 from inspector.tui.viewer import Viewer
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class ResumePage(Page):
             case "deny":
                 self._ask(title, told, label, lambda text: deciding.decide(need, "deny", text or None))
             case "answer" | "result":
-                self._ask(title, told, label, lambda new: deciding.decide(need, how, read_json(new)), check=wrong_json)
+                self._ask(title, told, label, lambda new: deciding.decide(need, how, read_json(new)), check=wrong)
             case "failure":
                 self._ask(title, told, label, lambda text: deciding.decide(need, how, text))
             case "edit" | "editor":

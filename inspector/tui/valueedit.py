@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as jsons
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from inspector.model.large import referred
@@ -34,10 +35,10 @@ def wrong_number(text: str) -> str | None:
     return None if re.fullmatch("[1-9][0-9]{0,8}", text) else "a whole number, 1 or more"
 
 
-def wrong_json(text: str) -> str | None:
-    """Why `read_json` does not take a text; None where it does."""
+def wrong(text: str, read: Callable[[str], Value] = read_json) -> str | None:
+    """Why `read` does not take a text; None where it does."""
     try:
-        read_json(text)
+        read(text)
     except ValueError as error:
         return str(error)
     return None
@@ -89,17 +90,10 @@ def _ask(
 
     read = read_text if isinstance(value, str) and not json else read_json
 
-    def wrong(text: str) -> str | None:
-        try:
-            read(text)
-        except ValueError as error:
-            return str(error)
-        return None
-
     def take(text: str) -> None:
         _changed(value, read(text), done)
 
-    app.push_screen(TextPage(title, told, label, take, text=text, check=wrong))
+    app.push_screen(TextPage(title, told, label, take, text=text, check=partial(wrong, read=read)))
 
 
 def _changed(before: Value, after: Value, done: Callable[[Value], object]) -> None:

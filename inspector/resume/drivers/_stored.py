@@ -55,12 +55,6 @@ def owner(source: Stored) -> Claim | None:
     return None if source.stored.final or not source.lives() else source.stored.claim
 
 
-def takes_over(job: Job) -> bool:
-    """Whether the run is to be taken from whoever drives it: that is something to do, though nothing else may be."""
-    wanted = job.decisions.take_over is not None or "owned" in job.decisions.accept
-    return wanted and isinstance(job.source, Stored) and in_place(job) and owner(job.source) is not None
-
-
 def no_trace(job: Job) -> None:
     """Raises UsageError for a trace of a run that goes on in the store."""
     if job.trace is not None:
@@ -81,9 +75,10 @@ def findings(job: Job, source: Stored, found: Restored, today: Definition) -> li
     """What a store has against a resume, besides what any run has."""
     against: list[Finding] = []
     holder = owner(source)
-    if holder is not None and "owned" not in job.decisions.accept and job.decisions.take_over is None:
+    if holder is not None:
+        taken = "owned" in job.decisions.accept or job.decisions.take_over is not None
         detail = OWNED.format(holder.who(), moment(holder.renewed))
-        against.append(Finding("owned", source.stored.key, detail))
+        against.append(Finding("owned", source.stored.key, detail, refusal=not taken))
     differs = frozen.mismatch(found.definition, today) if in_place(job) else None
     if differs is not None:
         against.append(Finding("definition_changed", found.name or source.stored.key, differs))

@@ -181,7 +181,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
     asked = _asked(job, saved)
     over = asked.is_over(saved.run)
     doing = plan.runs or plan.runs_again or plan.edits or job.decisions.calls()
-    if plan.needs and not (doing or plan.takes_over or _stored.takes_over(job)):
+    if plan.needs and not (doing or plan.takes_over):
         # Nothing would run: it stays as it is, and no new run is made of it.
         key = job.source.stored.key if isinstance(job.source, Stored) else saved.id
         return Ended(run=key, status="suspended", reason=_reason(plan), trace=job.path, outcome=None)

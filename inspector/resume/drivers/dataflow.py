@@ -243,9 +243,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
             outcome="terminal_replay",
             final=saved.status == "failed",
         )
-    if plan.needs and not (
-        plan.runs or job.decisions.calls() or plan.edits or plan.takes_over or _stored.takes_over(job)
-    ):
+    if plan.needs and not (plan.runs or job.decisions.calls() or plan.edits or plan.takes_over):
         # Nothing would run: it stays as it is, and no new run is made of it.
         reason = WAITS[plan.needs[0].question]
         run = job.source.stored.key if isinstance(job.source, Stored) else saved.header.id
