@@ -66,7 +66,10 @@ class Desk:
             case Listed():
                 self._listed(report)
             case Opened():
-                self.app.push_screen(self.screen_of(report))
+                screen = self.screen_of(report)
+                self.app.push_screen(screen)
+                if self._shows is not None and self._shows.ended is not None:  # before there was a screen to tell it
+                    screen.call_after_refresh(self.over, self._shows)
             case Failed() if run is None:
                 self._failed(report)
             case _ if run is not None:

@@ -248,6 +248,7 @@ class RunResume(RunActions):
             ended = live.ended
             if ended is not None and ended.trace and ended.trace != live.resumption.path:
                 page.leave()
+                live.resumption.close()
                 self._show(live, ended.trace)
             else:
                 # There is nothing to tell of it beside its plan.
