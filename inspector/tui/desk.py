@@ -70,6 +70,7 @@ class Desk:
                 self.app.push_screen(screen)
                 if self._shows is not None and self._shows.ended is not None:  # before there was a screen to tell it
                     screen.call_after_refresh(self.over, self._shows)
+                    screen.call_after_refresh(screen.update_live)
             case Failed() if run is None:
                 self._failed(report)
             case _ if run is not None:

@@ -302,8 +302,9 @@ async def test_a_model_call_without_its_answer_is_decided_about(
 async def test_the_steps_of_a_run_that_is_driven_come_with_the_line_that_counts_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loader, "PERIOD", 3600.0)
-    monkeypatch.setattr(loader.Loader, "look", lambda self: None)  # that of the verdict
+    looked: list[loader.Loader] = []
+    look = loader.Loader.look_soon
+    monkeypatch.setattr(loader.Loader, "look_soon", lambda self: looked.append(self) or look(self))
     path, target = two(tmp_path)
     gate(tmp_path)
     async with opened(path, target) as (app, pilot):
@@ -314,6 +315,7 @@ async def test_the_steps_of_a_run_that_is_driven_come_with_the_line_that_counts_
         await press(pilot, "r")
         await ended(app, pilot, "completed")
         assert any("All done." in row for row in texts(app)[2:-4]), "the last step is in the timeline"
+        assert run_screen(app).loader in looked
 
 
 async def test_a_run_is_taken_over_while_something_is_under_way_there(tmp_path: Path) -> None:
