@@ -128,8 +128,8 @@ def diff(
         raise UsageError(left, "is compared with one thing: RIGHT, or today's code by --app")
     one = _side(left, run, format)
     if target is not None:
-        from inspector.resume import today
         from inspector.resume.apps import load_alone
+        from inspector.resume.jobs import today
 
         other = Side(definition=today(load_alone(target)))
     else:

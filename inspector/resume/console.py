@@ -15,9 +15,9 @@ from inspector.errors import JournalError, UsageError
 from inspector.model.stored import Stored
 from inspector.model.text import one_line
 from inspector.model.values import clean_value, preview, to_json
-from inspector.resume import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
 from inspector.resume.apps import load_alone
 from inspector.resume.fatal import exits_fail, last_words
+from inspector.resume.jobs import Emit, Job, Plan, Refused, Start, check, open_job, resume, start
 from inspector.resume.plan import Ended, Refusal, Warned, read_decisions
 from inspector.resume.sentences import sentence
 from inspector.resume.steering import Steering, read_break

@@ -18,9 +18,9 @@ from inspector.errors import InspectorError, UsageError
 from inspector.model.run import Definition, Record
 from inspector.model.source import RunSource
 from inspector.model.values import to_json
-from inspector.resume import Plan, check, open_job, today
 from inspector.resume.apps import App, load
 from inspector.resume.console import own_stdout
+from inspector.resume.jobs import Plan, check, open_job, today
 
 LONGEST = 120
 """Seconds that importing and comparing may take before it is given up."""

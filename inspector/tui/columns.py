@@ -6,7 +6,6 @@ seven to a doubling, so within a tenth: enough for a bar.
 """
 
 from array import array
-from collections.abc import Iterable
 from itertools import compress, pairwise
 from math import log2
 from typing import get_args
@@ -99,7 +98,7 @@ class Columns:
         """Changes with what is known."""
         self._marks = bytearray()
         self._times = bytearray()
-        self._blocks: list[Bucket] = []
+        self._seconds, self._failed, self._open = array("d"), array("I"), array("I")  # of each whole block
         self._longest = 0
 
     def __len__(self) -> int:
@@ -109,13 +108,17 @@ class Columns:
         """Take in a chunk; what was known from its start on is forgotten."""
         self.version += 1
         at = chunk.start - 1
-        del self._marks[at:], self._times[at:], self._blocks[at // BLOCK :]
+        del self._marks[at:], self._times[at:]
+        for sums in (self._seconds, self._failed, self._open):
+            del sums[at // BLOCK :]
         self._marks += chunk.marks
         self._times += chunk.times
         self._longest = max(self._longest, max(chunk.times, default=0))
-        while (len(self._blocks) + 1) * BLOCK <= len(self._marks):
-            begin = len(self._blocks) * BLOCK
-            self._blocks.append(self._sum(begin, begin + BLOCK))
+        while (begin := len(self._seconds) * BLOCK) + BLOCK <= len(self._marks):
+            block = self._sum(begin, begin + BLOCK)
+            self._seconds.append(block.seconds)
+            self._failed.append(block.failed)
+            self._open.append(block.open)
 
     def cut(self, length: int) -> None:
         """Forget the steps after `length`."""
@@ -156,13 +159,14 @@ class Columns:
         return Bucket(len(marks), seconds, sum(marks.translate(FAILED_TABLE)), sum(marks.translate(OPEN_TABLE)))
 
     def _blocked(self, begin: int, end: int) -> Bucket:
-        found: Iterable[Bucket] = self._blocks[begin // BLOCK : end // BLOCK]
-        last = len(self._blocks) * BLOCK
+        blocks = slice(begin // BLOCK, end // BLOCK)
+        steps, last = len(self._seconds[blocks]) * BLOCK, len(self._seconds) * BLOCK
+        rest = Bucket(0, 0.0, 0, 0)
         if begin < len(self._marks) <= end or (last <= begin < len(self._marks)):
-            found = [*found, self._sum(max(last, begin), len(self._marks))]
+            rest = self._sum(max(last, begin), len(self._marks))
         return Bucket(
-            sum(one.steps for one in found),
-            sum(one.seconds for one in found),
-            sum(one.failed for one in found),
-            sum(one.open for one in found),
+            steps + rest.steps,
+            sum(self._seconds[blocks]) + rest.seconds,
+            sum(self._failed[blocks]) + rest.failed,
+            sum(self._open[blocks]) + rest.open,
         )

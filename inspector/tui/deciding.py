@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from inspector.model.values import Value, to_json
-from inspector.resume import Need, Plan
+from inspector.resume.jobs import Need, Plan
 from inspector.resume.plan import Decisions, Reconciliation, Resolved
 from inspector.tui.driving import Planned
 

@@ -12,7 +12,7 @@ from inspector.tui.planlines import words
 if TYPE_CHECKING:
     from inspector.diff import Weighed
     from inspector.model.values import Value
-    from inspector.resume import Plan, Refusal
+    from inspector.resume.jobs import Plan, Refusal
     from inspector.tui.reports import Compared
 
 SECTIONS = ("Tools", "Graph", "Hooks", "Settings", "State")

@@ -17,7 +17,7 @@ from inspector.tui.viewer import Viewer
 if TYPE_CHECKING:
     from textual import events
 
-    from inspector.resume import Plan
+    from inspector.resume.jobs import Plan
     from inspector.tui.reports import Compared
     from inspector.tui.runactions import RunActions
 

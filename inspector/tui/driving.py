@@ -19,9 +19,9 @@ from inspector.model.run import Pending
 from inspector.model.source import RunSource, claim_of
 from inspector.model.stored import Stored, moment
 from inspector.model.text import one_line
-from inspector.resume import Job, Plan, Refused, check, open_job, resume
 from inspector.resume.apps import App, load
 from inspector.resume.drivers._stored import in_place
+from inspector.resume.jobs import Job, Plan, Refused, check, open_job, resume
 from inspector.resume.plan import Decisions, Ended, Refusal, Warned
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.claims import Claims, Successor

@@ -14,7 +14,7 @@ from inspector.tui.panes.flow import Flow
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from inspector.resume import Need, Planned, Refusal, Warned
+    from inspector.resume.jobs import Need, Planned, Refusal, Warned
     from inspector.resume.plan import Decisions
     from inspector.runner.preflight import Limit
     from inspector.tui.deciding import Deciding

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from inspector.model.values import Value
-    from inspector.resume import Need
+    from inspector.resume.jobs import Need
     from inspector.runner.preflight import Limit
     from inspector.tui.driving import Finished, Planned, Resumption
     from inspector.tui.runresume import RunResume

@@ -272,7 +272,7 @@ class Session:
 
     def uneditable(self) -> str | None:
         """Why nothing of the run can be edited for a resume, in words; None where it can."""
-        from inspector.resume import all_drivers
+        from inspector.resume.jobs import all_drivers
 
         name = self.facts.resume.driver if self.facts is not None else None
         driver = next((driver for driver in all_drivers() if driver.name == name), None)

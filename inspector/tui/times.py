@@ -6,7 +6,7 @@ from functools import lru_cache
 from inspector.model.run import Record, Step
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)  # neighbours share their times
 def instant(text: str | None) -> datetime | None:
     """The point in time that an RFC 3339 text names, naive where it names no zone; None where it is none."""
     try:

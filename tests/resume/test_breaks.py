@@ -10,7 +10,7 @@ import pytest
 
 from inspector import cli as command
 from inspector import exits
-from inspector.resume import resume
+from inspector.resume.jobs import resume
 from inspector.resume.steering import Steering, read_break
 from tests.resume.test_wfpy import flow as flow
 from tests.resume.test_wfpy import job as wfpy_job

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from inspector import Agent, Call, ScriptedModel, exits, tool
 from inspector import cli as command
 from inspector.model.values import to_json
-from inspector.resume import open_job
 from inspector.resume.apps import load
+from inspector.resume.jobs import open_job
 from inspector.resume.plan import split_edit
 from inspector.runner.outcomes import Started
 from inspector.store import open_store

@@ -15,8 +15,8 @@ import pytest
 from inspector.errors import UsageError
 from inspector.formats import open_path
 from inspector.model.run import Step
-from inspector.resume import Job, check, open_job, resume
 from inspector.resume.apps import load
+from inspector.resume.jobs import Job, check, open_job, resume
 from inspector.resume.plan import Decisions, Ended
 from inspector.resume.steering import Break, Steering, read_break
 from inspector.runner.claims import Claims

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from inspector.errors import UsageError
-from inspector.resume import Ended, Job, Plan, Refused, check, open_job, resume
 from inspector.resume.apps import load
 from inspector.resume.drivers.wfpy.running import DECISIONS
+from inspector.resume.jobs import Ended, Job, Plan, Refused, check, open_job, resume
 from inspector.resume.plan import Decisions
 
 FLOW = """
@@ -253,7 +253,7 @@ def edit(flow: Path, old: str, new: str) -> None:
 
 
 def test_wfpy_is_imported_only_for_a_resume() -> None:
-    code = "import sys; from inspector.resume import all_drivers; all_drivers(); print('wfpy' in sys.modules)"
+    code = "import sys; from inspector.resume.jobs import all_drivers; all_drivers(); print('wfpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

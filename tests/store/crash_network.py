@@ -18,8 +18,8 @@ from functools import partial
 import msgspec
 
 from inspector.formats.reader import readers
-from inspector.resume import all_drivers, check, open_job
 from inspector.resume.apps import App
+from inspector.resume.jobs import all_drivers, check, open_job
 from inspector.resume.plan import Decisions
 from inspector.runner.outcomes import Started
 from tests.runner.crash import forked

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from inspector.formats import tracerun
-from inspector.resume import check, open_job
 from inspector.resume.apps import load
+from inspector.resume.jobs import check, open_job
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.claims import Claims
 from inspector.tui import loader

@@ -14,8 +14,8 @@ import pytest
 from textual.pilot import Pilot
 
 from inspector import resume as resuming
-from inspector.resume import Driver, Ended, Plan, Refusal, check, open_job, resume, warn
 from inspector.resume.apps import load
+from inspector.resume.jobs import Driver, Ended, Plan, Refusal, check, open_job, resume, warn
 from inspector.resume.plan import Decisions
 from inspector.resume.sentences import SENTENCES
 from inspector.resume.steering import Steering

@@ -15,7 +15,7 @@ from inspector.errors import UsageError
 from inspector.formats.memory import OneRun
 from inspector.model.joined import Joined
 from inspector.model.run import Pending, RunLink
-from inspector.resume import Driver, Edit, Ended, Need, Plan, Planned, Refusal, warn
+from inspector.resume.jobs import Driver, Edit, Ended, Need, Plan, Planned, Refusal, warn
 from inspector.resume.judge import judged
 from inspector.resume.steering import Steering
 from inspector.tui.app import Inspector

@@ -1,4 +1,4 @@
-"""One module or package per driver, each with one entry `DRIVER`; see `inspector.resume`."""
+"""One module or package per driver, each with one entry `DRIVER`; see `inspector.resume.jobs`."""
 
 import pkgutil
 

@@ -9,7 +9,8 @@ import msgspec
 from inspector.errors import UsageError
 from inspector.model.run import Definition
 from inspector.model.stored import Claim, Stored, StoredRun, moment
-from inspector.resume import Emit, Job, Refused, turns
+from inspector.resume import turns
+from inspector.resume.jobs import Emit, Job, Refused
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Plan, Refusal
 from inspector.runner import frozen

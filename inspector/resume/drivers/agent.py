@@ -13,9 +13,9 @@ from inspector.errors import UsageError
 from inspector.model.run import Definition, Run, SourceInfo, Step
 from inspector.model.stored import Stored
 from inspector.model.values import Value, to_json
-from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _stored
+from inspector.resume.jobs import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Edit, Need, Plan, Planned, Refusal, Warned, planned, refusal, warn
 from inspector.resume.steering import Steering

@@ -15,9 +15,9 @@ from inspector.errors import RefusedError, UnreadableError, UsageError
 from inspector.model.run import Definition, Run, SourceInfo
 from inspector.model.stored import Stored, moment
 from inspector.model.values import Value
-from inspector.resume import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.apps import App
 from inspector.resume.drivers import _firings, _stored
+from inspector.resume.jobs import Driver, Emit, Ended, Job, Refused, Start
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Decisions, Edit, Need, Plan, Planned, Refusal, Remedy, Warned, planned, refusal, warn
 from inspector.runner.ambiguity import ABORTED

@@ -21,8 +21,8 @@ import msgspec
 from inspector import Agent, Call, Network, ScriptedModel, ToolContext, actor, emit, tool
 from inspector.errors import UnreadableError
 from inspector.formats.reader import readers
-from inspector.resume import Refused, all_drivers, check, open_job
 from inspector.resume.apps import App
+from inspector.resume.jobs import Refused, all_drivers, check, open_job
 from inspector.resume.plan import Decisions
 from inspector.runner.errors import ResumeRefused
 from tests.runner.crash import Deadly, forked

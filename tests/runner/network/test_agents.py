@@ -16,8 +16,8 @@ from inspector import Agent, Call, MCPServer, Network, ScriptedModel, ToolContex
 from inspector.diff.definition import ToolDiff
 from inspector.errors import UsageError
 from inspector.formats import open_path
-from inspector.resume import check, open_job, resume
 from inspector.resume.apps import App, load
+from inspector.resume.jobs import check, open_job, resume
 from inspector.resume.plan import Decisions, Reconciliation
 from inspector.runner.claims import Claims
 from inspector.runner.drive import Control

@@ -13,8 +13,8 @@ import pytest
 
 from inspector import Agent, Call, Network, ScriptedModel, actor, tool
 from inspector.dataflow.codec import Codec
-from inspector.resume import open_job, resume
 from inspector.resume.apps import load
+from inspector.resume.jobs import open_job, resume
 from inspector.runner import threads
 from inspector.runner.errors import ResumeRefused
 

@@ -22,8 +22,8 @@ from inspector.errors import UsageError
 from inspector.model.run import Definition
 from inspector.model.values import to_json
 from inspector.report.difftext import diff_report
-from inspector.resume import Refused, check, open_job, resume, today
 from inspector.resume.apps import App
+from inspector.resume.jobs import Refused, check, open_job, resume, today
 from inspector.resume.judge import against
 from inspector.resume.plan import Decisions
 from inspector.runner.errors import ResumeRefused

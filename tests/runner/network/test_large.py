@@ -18,8 +18,8 @@ from inspector.journal import TraceFile
 from inspector.model.large import LIMIT, folder, references
 from inspector.model.values import to_json
 from inspector.report.output import send
-from inspector.resume import check, open_job, resume
 from inspector.resume.apps import App
+from inspector.resume.jobs import check, open_job, resume
 
 FAILS: set[str] = set()
 BIG = "x" * LIMIT

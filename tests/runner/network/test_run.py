@@ -26,8 +26,8 @@ from inspector.errors import UnreadableError, UsageError
 from inspector.formats import open_path
 from inspector.model.run import State
 from inspector.model.values import to_json
-from inspector.resume import check, open_job, resume
 from inspector.resume.apps import App, load
+from inspector.resume.jobs import check, open_job, resume
 from inspector.resume.plan import Decisions, Reconciliation
 from inspector.runner.claims import Claims, Owned
 from inspector.runner.drive import Control

@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from inspector import Agent, Call, Hook, Network, OpenTelemetry, ScriptedModel, actor, tool
 from inspector.formats import open_path
-from inspector.resume import check, open_job
 from inspector.resume.apps import App
+from inspector.resume.jobs import check, open_job
 from inspector.runner.errors import ResumeRefused
 
 FAILS: set[str] = set()

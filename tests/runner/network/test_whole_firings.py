@@ -21,8 +21,8 @@ from inspector.dataflow import network as dataflow
 from inspector.dataflow.actors import Actor
 from inspector.errors import UsageError
 from inspector.formats import open_path
-from inspector.resume import check, open_job
 from inspector.resume.apps import App
+from inspector.resume.jobs import check, open_job
 from inspector.runner.claims import Claims
 from inspector.runner.errors import ResumeRefused
 from tests.dataflow.networks import double, is_even, random_network

@@ -4,8 +4,8 @@ wfpy is imported when the first of its runs is checked or resumed, and the folde
 """
 
 from inspector.model.run import Definition, Run, SourceInfo
-from inspector.resume import Driver, Emit, Ended, Job
 from inspector.resume.apps import App
+from inspector.resume.jobs import Driver, Emit, Ended, Job
 from inspector.resume.plan import Plan
 
 

@@ -11,11 +11,11 @@ from inspector.formats.readers.wfpy.outcome import FRESH
 from inspector.formats.readers.wfpy.run import WfpyRun
 from inspector.model.run import Record
 from inspector.model.text import clean
-from inspector.resume import Job
 from inspector.resume.apps import App
 from inspector.resume.drivers.wfpy import graph, preview, values
 from inspector.resume.drivers.wfpy.library import Library
 from inspector.resume.drivers.wfpy.saved import Firings, checkpoint_of, header_of, read_checkpoint
+from inspector.resume.jobs import Job
 from inspector.resume.plan import Plan, Planned, Refusal, Warned, warn
 from inspector.runner.claims import Claims, driven
 

@@ -9,10 +9,10 @@ from typing import Any
 from inspector.formats.readers.wfpy.names import CHECKPOINT, LOG, TRACE
 from inspector.formats.readers.wfpy.run import WfpyRun
 from inspector.model.text import clean
-from inspector.resume import Job
 from inspector.resume.drivers.wfpy.digests import has_set
 from inspector.resume.drivers.wfpy.graph import plans
 from inspector.resume.drivers.wfpy.saved import Firings, checkpoint_of
+from inspector.resume.jobs import Job
 from inspector.resume.plan import Planned, Warned, warn
 from inspector.runner.claims import Claims
 

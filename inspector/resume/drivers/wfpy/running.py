@@ -20,11 +20,11 @@ from inspector.formats.readers.wfpy.names import JOURNAL, RECORD, TRACE
 from inspector.formats.readers.wfpy.typed import typed
 from inspector.model.text import clean
 from inspector.model.values import Value, preview, to_json
-from inspector.resume import Emit, Ended, Job, Refused
 from inspector.resume.drivers.wfpy import digests, values
 from inspector.resume.drivers.wfpy.library import Library, quiet
 from inspector.resume.drivers.wfpy.planning import Prepared, prepare, run_of
 from inspector.resume.drivers.wfpy.saved import checkpoint_path
+from inspector.resume.jobs import Emit, Ended, Job, Refused
 from inspector.resume.loop import in_loop
 from inspector.resume.plan import Plan, Refusal
 from inspector.resume.steering import Steering
