@@ -32,8 +32,10 @@ LEADS = b'{"record":"'
 SALVAGED, SALVAGES = 256 << 10, 8
 """Bytes of a damaged line up to which it is searched for whole records, and places where one is tried."""
 
-_ESCAPED = re.compile(rb'\\[ubfr]|"\$type"|[\x00-\x1f\x7f]')
-_WRITTEN = re.compile(rb'(?:"\s*:|[,\[])\s*(?:-?(?:\d+[.eE]|\d{16})|-0)')
+_CONTROLS = bytes([*range(32), 127])
+_ESCAPED = re.compile(rb"\\[ubfr]")
+# A set in front is what `re` looks for quickly; a colon is that of a key where a quote or a space is before it.
+_WRITTEN = re.compile(rb'[:,\[](?<![^"\s]:)\s*(?:-?(?:\d+[.eE]|\d{16})|-0)')
 _S, _O = b"so"
 _IS_STEP = bytes(letter == _S for letter in range(256))
 _IS_ODD = bytes(letter not in (_S, _O) for letter in range(256))
@@ -262,6 +264,8 @@ class TraceLines(LineRun):
 def plain(line: bytes) -> bool:
     """Whether the standard parser reads a line as the careful one does: nothing hidden is in it, and no number
     that it would write otherwise. Says no when in doubt."""
-    if _ESCAPED.search(line) or _WRITTEN.search(line):
+    if len(line.translate(None, _CONTROLS)) < len(line) or (b"\\" in line and _ESCAPED.search(line)):
+        return False
+    if b'"$type"' in line or _WRITTEN.search(line):
         return False
     return line.isascii() or not HIDDEN.search(line.decode(errors="surrogateescape"))

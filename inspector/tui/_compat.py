@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -28,6 +29,8 @@ Known = Sequence[Segment]
 """The pieces of a line that stands on the terminal."""
 Piece = tuple[int, int, list[Strip]]
 """What is painted from a column of a line on."""
+Stretch = tuple[int, int, Known]
+"""What is known to stand on a line from one column to another."""
 
 
 class Quiet(App[Any]):
@@ -36,7 +39,7 @@ class Quiet(App[Any]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._lines: dict[int, Known] = {}
+        self._lines: dict[int, list[Stretch]] = {}
 
     @property
     def defect(self) -> Exception | None:
@@ -84,7 +87,7 @@ class _Lean(CompositorUpdate):
     """An update without the lines that are `known` to stand there, without the pieces of others before and behind
     what has changed in them, and without the spaces at their ends."""
 
-    def __init__(self, update: LayoutUpdate | ChopsUpdate, known: dict[int, Known], width: int) -> None:
+    def __init__(self, update: LayoutUpdate | ChopsUpdate, known: dict[int, list[Stretch]], width: int) -> None:
         self._update, self._known, self._width = update, known, width
 
     def render_segments(self, console: Console) -> str:
@@ -110,22 +113,31 @@ class _Lean(CompositorUpdate):
 
     def _stands(self, y: int, x: int, end: int, line: Known) -> Known | None:
         """What stands on a line from `x` to `end`, None where that is unknown; `line` is known to be there from now."""
-        before = self._known.get(y)
-        if not x and end == self._width:
-            self._known[y] = line
-            return before
-        if before is None:
-            return None
-        whole = Strip(before)
-        self._known[y] = [*whole.crop(0, x), *line, *whole.crop(end)]
-        return list(whole.crop(x, end))
+        stretches = self._known.get(y, [])
+        for number, (begin, stop, before) in enumerate(stretches):
+            if (begin, stop) == (x, end):
+                stretches[number] = (x, end, line)
+                return before
+        inside = [part for stretch in stretches if (part := _part(stretch, x, end))]
+        edges = ((0, x), (end, self._width))
+        outside = [part for stretch in stretches for edge in edges if (part := _part(stretch, *edge))]
+        self._known[y] = sorted([*outside, (x, end, line)], key=itemgetter(0))
+        covered = sum(stop - begin for begin, stop, _ in inside) == end - x
+        return [segment for *_, known in inside for segment in known] if covered else None
+
+    def _whole(self, y: int) -> Known | None:
+        """What stands on a line, where it was painted as a whole."""
+        match self._known.get(y):
+            case [(0, self._width, line)]:
+                return line
+        return None
 
     def _moved(self, pieces: Sequence[Piece]) -> str:
         """Have the terminal itself move lines up or down that are painted some lines further, as a list that is
         scrolled, and know it then."""
         whole = ((y, strips) for x, y, strips in pieces if x == 0 and _width(strips) == self._width)
         lines = {y: line for y, strips in whole if (line := [piece for strip in strips for piece in strip])}
-        stood = {tuple(line): y for y, line in self._known.items() if y in lines}
+        stood = {tuple(before): y for y in lines if (before := self._whole(y)) is not None}
         away = {y: stood[key] - y for y, line in lines.items() if (key := tuple(line)) in stood}
         by, count = Counter(away.values()).most_common(1)[0] if away else (0, 0)
         moved = [y for y, distance in away.items() if distance == by]
@@ -133,12 +145,21 @@ class _Lean(CompositorUpdate):
             return ""
         top, bottom = min(moved) + min(by, 0), max(moved) + max(by, 0)
         places = range(top, bottom + 1)
-        if any(y not in lines for y in places) or sum(self._known.get(y) == lines[y] for y in places) > count:
+        if any(y not in lines for y in places) or sum(self._whole(y) == lines[y] for y in places) > count:
             return ""
         known = {y: self._known.pop(y) for y in places if y in self._known}
         self._known |= {y - by: line for y, line in known.items() if y - by in places}
         edge, move = (bottom, "\n" * by) if by > 0 else (top, "\x1bM" * -by)
         return f"\x1b[{top + 1};{bottom + 1}r\x1b[{edge + 1};1H{move}\x1b[r"
+
+
+def _part(stretch: Stretch, x: int, end: int) -> Stretch | None:
+    """What of a stretch lies between two columns; None for nothing."""
+    begin, stop, line = stretch
+    low, high = max(begin, x), min(stop, end)
+    if low >= high:
+        return None
+    return low, high, list(Strip(line).crop(low - begin, high - begin))
 
 
 def _changed(before: Known | None, line: Known) -> tuple[int, int]:

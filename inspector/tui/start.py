@@ -92,8 +92,8 @@ def run_app(
     means = structs.replace(means, read_only=policy.read_only())
     # What is imported stays: looking through it for garbage would take a tenth of the time to the first paint.
     gc.disable()
-    # What a key leads to comes in two paints, and the second waits for the next tick of Textual's clock.
-    os.environ.setdefault("TEXTUAL_FPS", "240")
+    # What a key leads to comes in two paints, and the second waits for up to two ticks of Textual's clock.
+    os.environ.setdefault("TEXTUAL_FPS", "1000")
     opening = Opening(path, run=run, step=step, format=format)
     try:
         from inspector.tui.app import Inspector
