@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from inspector import resume as resuming
 from inspector.errors import UsageError
 from inspector.formats.memory import MemoryRun
 from inspector.model.run import Definition, Resume, Run, SourceInfo, State
+from inspector.resume import jobs as resuming
 from inspector.resume.apps import App, load
 from inspector.resume.jobs import Driver, Ended, Job, Need, Plan, Refusal, Refused, check, resume, warn
 from inspector.resume.plan import Decisions, Reconciliation, read_decisions, split

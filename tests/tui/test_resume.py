@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from inspector import resume as resuming
+from inspector.resume import jobs as resuming
 from inspector.resume.apps import load
 from inspector.resume.jobs import Driver, Ended, Plan, Refusal, check, open_job, resume, warn
 from inspector.resume.plan import Decisions

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from inspector import resume as resuming
 from inspector.errors import UsageError
 from inspector.formats.memory import OneRun
 from inspector.model.joined import Joined
 from inspector.model.run import Pending, RunLink
+from inspector.resume import jobs as resuming
 from inspector.resume.jobs import Driver, Edit, Ended, Need, Plan, Planned, Refusal, warn
 from inspector.resume.judge import judged
 from inspector.resume.steering import Steering
