@@ -11,6 +11,7 @@ import pytest
 from textual import events
 from textual.message import Message
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from inspector.model.source import RunSet
 from inspector.tui.app import Inspector
@@ -98,6 +99,7 @@ async def press(pilot: Pilot[object], *keys: str) -> None:
     """Press keys and wait for what they lead to."""
     for pasted, group in groupby(keys, lambda key: isinstance(key, Pasted)):
         if pasted:
+            await until(pilot, lambda: isinstance(pilot.app.focused, Input))
             await settle(pilot)
             for text in group:
                 pilot.app.post_message(events.Paste(text))
