@@ -12,12 +12,9 @@ from collections.abc import Iterator, Sequence
 
 from inspector.formats.linefile import BROKEN, EDGE, LineFile
 from inspector.formats.linefile import visible as visible
-from inspector.formats.lines import line_at, line_end
+from inspector.formats.lines import NARROW, line_at, line_end
 from inspector.formats.search import NOWHERE, Search, needles
 from inspector.model.run import RawRecord, Step
-
-NARROW = 1 << 32
-"""Bytes of a file whose offsets fit in four bytes."""
 
 
 class LineRun(LineFile):

@@ -18,6 +18,8 @@ BATCH = 128 << 10
 """Bytes of lines that are taken in at once: more would only take more memory."""
 PEEK = 4 << 10
 """Bytes that are read of a line of unknown length at first."""
+NARROW = 1 << 32
+"""Bytes whose offsets fit in four bytes."""
 
 
 class Scan:

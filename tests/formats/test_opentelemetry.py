@@ -687,6 +687,15 @@ def test_parents_of_a_very_large_trace_are_looked_up(path: Path, monkeypatch: py
     assert isinstance(run.sorted.parents, Parents)
 
 
+def test_a_parent_of_many_is_looked_up_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.formats.readers.opentelemetry.parents.WALKED", 0)
+    look, looked = units.SpanFile.row_of, list[int]()
+    monkeypatch.setattr(units.SpanFile, "row_of", lambda file, *asked: looked.append(asked[0]) or look(file, *asked))
+    run = opened(path, lines(span(0), *(span(number, parent=0) for number in range(1, 300))))
+    assert [step.parent for step in run.steps(1, 301)] == [None, *[1] * 299]
+    assert len(looked) == 1
+
+
 SAMPLES: Sequence[bytes] = (
     lines(*CHAT, genai(0, "invoke_agent", parent=None), span(5, parent=5)),
     json.dumps(otlp(*CHAT, span(0)), indent=1).encode(),

@@ -9,6 +9,9 @@ from inspector.model.run import Problem
 
 WALKED = 200_000
 """Spans of a trace up to which all parents are looked at once; above, one by one when they are shown."""
+REMEMBERED = 4096
+"""Parents that are remembered where they are looked at one by one: neighbours share theirs, and one that stands far
+away costs a walk over the ids of the file."""
 ALIKE = 8
 """Spans of one id and the same times with which another is compared."""
 
@@ -21,6 +24,7 @@ class Parents:
         self._file = file
         self.problems: list[Problem] = []
         self._above: dict[int, int] | None = None
+        self._found: dict[tuple[int, int], int | None] = {}
         if len(rows) <= WALKED:
             self._above = self._all(rows)
             for ring in _rings(self._above):
@@ -35,9 +39,13 @@ class Parents:
         """The row of a span's parent, None where it has none or none is known."""
         if self._above is not None:
             return self._above.get(row)
-        file = self._file
-        found = file.row_of(file.parents[row], row) if file.parents[row] else None
-        return found if found is not None and found != row and file.trace[found] == file.trace[row] else None
+        file, key = self._file, (self._file.trace[row], self._file.parents[row])
+        if key not in self._found:
+            if len(self._found) >= REMEMBERED:
+                self._found.clear()
+            self._found[key] = file.row_of(key[1], row) if key[1] else None
+        found = self._found[key]
+        return found if found is not None and found != row and file.trace[found] == key[0] else None
 
     def _all(self, rows: Sequence[int]) -> dict[int, int]:
         file = self._file

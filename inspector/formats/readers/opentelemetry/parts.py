@@ -12,6 +12,7 @@ from typing import Any, overload
 import msgspec
 
 from inspector.formats.jsontext import Damaged
+from inspector.formats.lines import NARROW
 from inspector.formats.spans import Spans
 
 Text = bytes | memoryview
@@ -51,12 +52,13 @@ _LEADS = re.compile(rb'\{\s*"(?:resourceSpans"|name"\s*:\s*"(?:[^"\\]|\\.)*+"\s*
 
 
 class Parts(Sequence[Part]):
-    """The parts of a long unit: where they stand, sixteen bytes a part, and not their texts. `more`: it has more than
-    a text of its length can hold, and they are left out."""
+    """The parts of a long unit: where they stand, eight bytes a part (sixteen in a unit over 4 GiB), and not their
+    texts. `more`: it has more than a text of its length can hold, and they are left out."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
-        self._begins, self._ends = array("Q"), array("Q")
+        code = "I" if len(text) < NARROW else "Q"
+        self._begins, self._ends = array(code), array(code)
         self._heads: list[tuple[Place | None, Place | None]] = []
         self._firsts: list[int] = []
         """From which part on a head counts."""
