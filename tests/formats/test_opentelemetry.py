@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from inspector.errors import UnreadableError, UsageError
 from inspector.formats import linefile, open_path
 from inspector.formats.readers.opentelemetry import parts, units
-from inspector.formats.readers.opentelemetry.parents import Parents
+from inspector.formats.readers.opentelemetry.grouped import Grouped
+from inspector.formats.readers.opentelemetry.parents import Parents, Table
 from inspector.formats.readers.opentelemetry.parts import cut
-from inspector.formats.readers.opentelemetry.run import Trace
+from inspector.formats.readers.opentelemetry.run import Sorted, Trace
 from inspector.formats.readers.opentelemetry.span import hexadecimal, instant, moment
 from inspector.model.run import Usage
 from inspector.report.view import view
@@ -687,13 +688,39 @@ def test_parents_of_a_very_large_trace_are_looked_up(path: Path, monkeypatch: py
     assert isinstance(run.sorted.parents, Parents)
 
 
-def test_a_parent_of_many_is_looked_up_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("parent", [lambda number: 0, lambda number: number * 7 % 299, lambda number: 1000 + number])
+def test_ids_are_walked_once_for_all_parents_that_are_far_away(
+    path: Path, parent: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One root, parents that are everywhere, and such as are nowhere."""
     monkeypatch.setattr("inspector.formats.readers.opentelemetry.parents.WALKED", 0)
-    look, looked = units.SpanFile.row_of, list[int]()
-    monkeypatch.setattr(units.SpanFile, "row_of", lambda file, *asked: looked.append(asked[0]) or look(file, *asked))
-    run = opened(path, lines(span(0), *(span(number, parent=0) for number in range(1, 300))))
-    assert [step.parent for step in run.steps(1, 301)] == [None, *[1] * 299]
-    assert len(looked) == 1
+    monkeypatch.setattr("inspector.formats.readers.opentelemetry.parents.NEAR", 1)
+    probed = count(monkeypatch, Table, "_slot")
+    run = opened(path, lines(span(0), *(span(number, parent=parent(number)) for number in range(1, 300))))
+    above = [None, *(parent(number) for number in range(1, 300))]
+    known = [None if one is None or one > 299 or one == at else one + 1 for at, one in enumerate(above)]
+    assert [step.parent for step in run.steps(1, 301)] == known
+    assert len(probed) <= 3 * 300
+
+
+def test_rows_of_traces_are_told_apart_once_for_all_traces(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.formats.readers.opentelemetry.traces.LISTED", 200)
+    grouped, sorting = count(monkeypatch, Grouped, "__init__"), count(monkeypatch, Sorted, "__init__")
+    twice = [(number, None if number < 300 else number - 300) for number in range(600)]
+    path.write_bytes(lines(*(span(at, parent=above, traceId=f"{at % 300 + 1:032x}") for at, above in twice)))
+    runs = open_path(str(path))
+    assert len(runs.rows()) == 200
+    assert (len(grouped), len(sorting)) == (1, 200)
+    last = runs.open(runs.rows()[-1].id)
+    assert [step.parent for step in last.steps(1, 3)] == [None, 1]
+    assert [item for item in last.find("spanId", 1) if isinstance(item, int)] == [1, 2]
+
+
+def count(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> list[None]:
+    """A list that grows by one with each call of a method."""
+    method, calls = getattr(owner, name), list[None]()
+    monkeypatch.setattr(owner, name, lambda *given: calls.append(None) or method(*given))
+    return calls
 
 
 SAMPLES: Sequence[bytes] = (

@@ -1,6 +1,7 @@
 """Which span stands in which: the parents of a trace's spans, without rings and without those that are not
 in the file."""
 
+from array import array
 from collections.abc import Sequence
 
 from inspector.formats.linefile import BROKEN
@@ -9,9 +10,9 @@ from inspector.model.run import Problem
 
 WALKED = 200_000
 """Spans of a trace up to which all parents are looked at once; above, one by one when they are shown."""
-REMEMBERED = 4096
-"""Parents that are remembered where they are looked at one by one: neighbours share theirs, and one that stands far
-away costs a walk over the ids of the file."""
+NEAR = 4096
+"""Rows around a span among which its parent is looked for first."""
+SCATTER = 0x9E3779B97F4A7C15
 ALIKE = 8
 """Spans of one id and the same times with which another is compared."""
 
@@ -24,7 +25,8 @@ class Parents:
         self._file = file
         self.problems: list[Problem] = []
         self._above: dict[int, int] | None = None
-        self._found: dict[tuple[int, int], int | None] = {}
+        self._rows = rows
+        self._table: Table | None = None
         if len(rows) <= WALKED:
             self._above = self._all(rows)
             for ring in _rings(self._above):
@@ -39,13 +41,15 @@ class Parents:
         """The row of a span's parent, None where it has none or none is known."""
         if self._above is not None:
             return self._above.get(row)
-        file, key = self._file, (self._file.trace[row], self._file.parents[row])
-        if key not in self._found:
-            if len(self._found) >= REMEMBERED:
-                self._found.clear()
-            self._found[key] = file.row_of(key[1], row) if key[1] else None
-        found = self._found[key]
-        return found if found is not None and found != row and file.trace[found] == key[0] else None
+        file, parent = self._file, self._file.parents[row]
+        if not parent:
+            return None
+        found = file.row_near(parent, row, NEAR)
+        if found is None or file.trace[found] != file.trace[row]:
+            if self._table is None:
+                self._table = Table(file.ids, self._rows)
+            found = self._table.row(parent)
+        return found if found != row else None
 
     def _all(self, rows: Sequence[int]) -> dict[int, int]:
         file = self._file
@@ -78,6 +82,34 @@ class Parents:
     def _note(self, row: int, message: str) -> None:
         where = str(self._file.line_of(row))
         self.problems.append(Problem(severity="warning", where=where, message=message))
+
+
+class Table:
+    """The rows of a trace by the id of their span, at some eight bytes a row. Of rows of one id it has the first."""
+
+    def __init__(self, ids: "array[int]", rows: Sequence[int]) -> None:
+        self._ids = ids
+        bits = (len(rows) * 3 // 2).bit_length()
+        self._shift, self._mask = 64 - bits, (1 << bits) - 1
+        self._slots = array("I", bytes(4 << bits))
+        for row in rows:
+            at = self._slot(ids[row])
+            if not self._slots[at]:
+                self._slots[at] = row + 1
+
+    def row(self, number: int) -> int | None:
+        """The row of an id; None where the trace has none."""
+        row = self._slots[self._slot(number)]
+        return row - 1 if row else None
+
+    def _slot(self, number: int) -> int:
+        """The slot in which an id stands, or would."""
+        ids, slots, mask = self._ids, self._slots, self._mask
+        # Ids are often counted up, in their first digits or in their last: what they are multiplied by scatters both.
+        at = (number * SCATTER & (1 << 64) - 1) >> self._shift
+        while (row := slots[at]) and ids[row - 1] != number:
+            at = at + 1 & mask
+        return at
 
 
 def once(file: SpanFile, rows: Sequence[int]) -> tuple[list[int], list[int]]:

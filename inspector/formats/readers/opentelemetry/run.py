@@ -2,7 +2,8 @@
 
 import contextlib
 from array import array
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, islice
 from operator import eq
@@ -27,22 +28,26 @@ class Sorted:
     def __init__(self, file: SpanFile, number: int) -> None:
         self.file = file
         self.known = len(file)
-        every = [row for row, trace in enumerate(file.trace) if trace == number]
-        rows, self.again = once(file, every)
-        begins, ends = file.begins, file.ends
-        if any(begins[row] == UNKNOWN for row in rows):
-            begins = _filled(rows, begins, ends)
+        self._every = file.rows_of(number)
+        rows, self.again = once(file, self._every)
+        ends, begin = file.ends, _begin(file, rows)
         # A parent often begins with its first child, and ends later.
         rows.sort(key=ends.__getitem__, reverse=True)
-        rows.sort(key=begins.__getitem__)
-        self.rows = array("I", rows if len(rows) > WALKED else _outer_first(file, rows, begins))
+        rows.sort(key=begin)
+        self.rows = array("I", rows if len(rows) > WALKED else _outer_first(file, rows, begin))
+
+    def seq(self, row: int) -> int:
+        """The step of a row of the file, 0 for one that is none of this trace."""
+        place = bisect_left(self._every, row)
+        return self._seqs[place] if place < len(self._every) and self._every[place] == row else 0
 
     @cached_property
-    def seqs(self) -> "array[int]":
-        """The step of each row of the file, 0 for those of other traces."""
-        found = array("I", bytes(4 * self.known))
+    def _seqs(self) -> "array[int]":
+        """The steps of the trace's rows in the order of the file. As many as those alone: a file may hold very many
+        traces."""
+        every, found = self._every, array("I", bytes(4 * len(self._every)))
         for seq, row in enumerate(self.rows, 1):
-            found[row] = seq
+            found[row if isinstance(every, range) else bisect_left(every, row)] = seq
         return found
 
     @cached_property
@@ -55,23 +60,25 @@ class Sorted:
         return [seq for seq, row in enumerate(self.rows, 1) if not self.file.parents[row]]
 
 
-def _filled(rows: Sequence[int], begins: "array[int]", ends: "array[int]") -> "array[int]":
-    """Begins by which to sort: a span without one stands by its end, or behind the one before it."""
-    found, before = array("q", begins), 0
+def _begin(file: SpanFile, rows: Sequence[int]) -> Callable[[int], int]:
+    """When the span of a row begins, to sort by: one that does not say stands by its end, or behind the one before
+    it."""
+    begins, ends = file.begins, file.ends
+    filled, before = dict[int, int](), 0
     for row in rows:
         if begins[row] == UNKNOWN:
-            found[row] = ends[row] if ends[row] != UNKNOWN else before
-        before = found[row]
-    return found
+            filled[row] = ends[row] if ends[row] != UNKNOWN else before
+        before = filled.get(row, begins[row])
+    return (lambda row: filled.get(row, begins[row])) if filled else begins.__getitem__
 
 
-def _outer_first(file: SpanFile, rows: list[int], begins: "array[int]") -> list[int]:
+def _outer_first(file: SpanFile, rows: list[int], begin: Callable[[int], int]) -> list[int]:
     """The sorted rows, of those that begin at the same time a parent before its children, and else what ended first: a
     clock of microseconds gives many the same times."""
-    if not any(map(eq, map(begins.__getitem__, rows), map(begins.__getitem__, islice(rows, 1, None)))):
+    if not any(map(eq, map(begin, rows), map(begin, islice(rows, 1, None)))):
         return rows
     found: dict[int, None] = {}
-    for _, together in groupby(rows, key=begins.__getitem__):
+    for _, together in groupby(rows, key=begin):
         # Of two that follow each other within a tick of the clock the first one is over first.
         tied = sorted(together, key=lambda row: file.ends[row] if file.ends[row] != UNKNOWN else LATEST)
         places = {file.ids[row]: row for row in tied} if len(tied) > 1 else {}
@@ -122,7 +129,7 @@ class Trace:
     def parent(self, seq: int) -> int | None:
         """The step that a step is nested in."""
         above = self.sorted.parents.above(self.sorted.rows[seq - 1])
-        return None if above is None else self.sorted.seqs[above] or None
+        return None if above is None else self.sorted.seq(above) or None
 
     def steps(self, start: int, stop: int) -> Sequence[Step]:
         found = []
@@ -236,7 +243,7 @@ class Trace:
         if not wanted:
             return
         found: set[int] = set()
-        file, seqs = self.file, self.sorted.seqs
+        file, known = self.file, self.sorted
         begin, stop = file.file.start, file.file.size
         search, at = Search(file.file, wanted, begin, stop), begin
         while at < stop:
@@ -246,7 +253,7 @@ class Trace:
                 yield at - begin, stop - begin
                 continue
             unit, at = file.unit_at(hit)
-            found.update(seq for row in file.rows_with(unit, wanted) if (seq := seqs[row]))
+            found.update(seq for row in file.rows_with(unit, wanted) if (seq := known.seq(row)))
         hits = (seq for seq in found if (seq <= start if backward else seq >= start))
         yield from sorted(hits, reverse=backward)
 

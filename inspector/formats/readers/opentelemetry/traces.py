@@ -33,8 +33,8 @@ class Traces:
         return Trace(self.file, number, self._ids()[number])
 
     def rows(self) -> Sequence[RunRow]:
-        ids = self._ids()
-        found = [row(self._trace(number), trace) for number, trace in enumerate(ids)][-LISTED:]
+        last = list(enumerate(self._ids()))[-LISTED:]
+        found = [row(Trace(self.file, number, trace), trace) for number, trace in last]
         return sorted(found, key=lambda one: one.started or "")
 
     def open(self, run_id: str | None = None) -> RunSource:

@@ -23,6 +23,7 @@ from inspector.formats.files import UTF8_MARK, File
 from inspector.formats.jsontext import MARKED, Damaged, Place
 from inspector.formats.linefile import BROKEN, EDGE, LineFile
 from inspector.formats.readers.opentelemetry import span as spans
+from inspector.formats.readers.opentelemetry.grouped import Grouped
 from inspector.formats.readers.opentelemetry.ids import SpanIds, console_ids, ids_of, ids_of_one, number_of
 from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut, is_closed, is_list
 from inspector.formats.readers.opentelemetry.span import Span
@@ -62,6 +63,7 @@ class SpanFile(LineFile):
         self._ready: OrderedDict[int, tuple[Span, int]] = OrderedDict()
         """Spans by their rows, each with the bytes of its text."""
         self._ready_size = 0
+        self._grouped: Grouped | None = None
 
     def __len__(self) -> int:
         """How many spans are known."""
@@ -152,6 +154,7 @@ class SpanFile(LineFile):
             del column[rows:]
         self._ready.clear()
         self._ready_size = 0
+        self._grouped = None
 
     def _add_chunk(self, unit: int, place: int, chunk: list[SpanIds]) -> bool:
         """Take in spans of which nothing is odd, all at once; False, and nothing was taken in, when something
@@ -344,15 +347,19 @@ class SpanFile(LineFile):
             if any(needle in text for needle in wanted):
                 yield row
 
-    def row_of(self, number: int, near: int) -> int | None:
-        """The row of the span with an id, looked for around row `near` first."""
-        wanted = struct.pack("=Q", number)
-        for reach in (4096, len(self.ids)):
-            low = max(near - reach, 0)
-            data = self.ids[low : near + reach].tobytes()
-            found = data.find(wanted)
-            while found >= 0 and found % 8:
-                found = data.find(wanted, found + 1)
-            if found >= 0:
-                return low + found // 8
-        return None
+    def row_near(self, number: int, near: int, reach: int) -> int | None:
+        """The row of the span with an id, if it is among those around row `near`."""
+        wanted, low = struct.pack("=Q", number), max(near - reach, 0)
+        data = self.ids[low : near + reach].tobytes()
+        found = data.find(wanted)
+        while found >= 0 and found % 8:
+            found = data.find(wanted, found + 1)
+        return low + found // 8 if found >= 0 else None
+
+    def rows_of(self, trace: int) -> Sequence[int]:
+        """The rows of a trace, in the order of the file."""
+        if len(self.traces) <= 1:
+            return range(len(self))
+        if self._grouped is None or self._grouped.known != len(self):
+            self._grouped = Grouped(self.trace, len(self.traces))
+        return self._grouped.of(trace)
