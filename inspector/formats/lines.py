@@ -53,13 +53,12 @@ class Scan:
                 if not rest or begin + len(rest) >= self.file.size:
                     return
                 want = max(2 * len(rest), size)
-                if self._cut is None or want <= self._cut:
+                if want <= min(CHUNK, self._cut or CHUNK):
                     continue
-                end = line_end(self.file, begin)
+                end = line_end(self.file, begin + len(rest))
                 if self.file.read(end - 1, 1) != b"\n":
                     return
-                lines = [rest[:PEEK] + self.file.read(end - 2, 2)]
-                self.long[begin] = end - begin
+                lines = [self._line(begin, end)]
             want = size
             self.scanned = end
             self.passed += len(lines)
@@ -70,11 +69,13 @@ class Scan:
     def rest(self) -> bytes:
         """What stands behind the last finished line; of more than `cut` bytes, some of the beginning and the
         last two."""
-        length = self.file.size - self.scanned
-        if self._cut is None or length <= self._cut:
-            return self.file.read(self.scanned, length)
-        self.long[self.scanned] = length
-        return self.file.read(self.scanned, PEEK) + self.file.read(self.file.size - 2, 2)
+        return self._line(self.scanned, self.file.size)
+
+    def _line(self, begin: int, end: int) -> bytes:
+        if self._cut is None or end - begin <= self._cut:
+            return self.file.read(begin, end - begin)
+        self.long[begin] = end - begin
+        return self.file.read(begin, PEEK) + self.file.read(end - 2, 2)
 
     def number(self, offset: int) -> int:
         """The number, from 0, of the line that holds a byte that was scanned. Reads about a batch."""
