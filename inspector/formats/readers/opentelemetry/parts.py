@@ -77,6 +77,10 @@ class Parts(Sequence[Part]):
         resource, scope = self._heads[bisect_right(self._firsts, index) - 1]
         return (self._begins[index], self._ends[index]), resource, scope
 
+    def texts(self) -> Iterator[Text]:
+        """The texts of the spans alone."""
+        return map(self._text.__getitem__, map(slice, self._begins, self._ends))
+
     def __len__(self) -> int:
         return len(self._begins)
 

@@ -145,7 +145,8 @@ class SpanFile(LineFile):
                 self._add_carefully(unit, offset, text)
 
     def _parts_of(self, unit: int, text: Text) -> Iterator[Any]:
-        return (part[0] for part in self.parts(unit, text))
+        parts = self.parts(unit, text)
+        return parts.texts() if isinstance(parts, Parts) else (part[0] for part in parts)
 
     def _forget(self, unit: int) -> None:
         """Forget the spans of a unit and of all behind it."""
