@@ -34,8 +34,8 @@ SALVAGED, SALVAGES = 256 << 10, 8
 
 _CONTROLS = bytes([*range(32), 127])
 _ESCAPED = re.compile(rb"\\[ubfr]")
-# A set in front is what `re` looks for quickly; a colon is that of a key where a quote or a space is before it.
-_WRITTEN = re.compile(rb'[:,\[](?<![^"\s]:)\s*(?:-?(?:\d+[.eE]|\d{16})|-0)')
+_REWRITTEN = re.compile(rb"[-0-9](?:(?<=[0-9])(?:[.eE]|[0-9]{15})|(?<=-)0)")
+"""A number that might be written otherwise, outside of texts."""
 _S, _O = b"so"
 _IS_STEP = bytes(letter == _S for letter in range(256))
 _IS_ODD = bytes(letter not in (_S, _O) for letter in range(256))
@@ -264,8 +264,13 @@ class TraceLines(LineRun):
 def plain(line: bytes) -> bool:
     """Whether the standard parser reads a line as the careful one does: nothing hidden is in it, and no number
     that it would write otherwise. Says no when in doubt."""
-    if len(line.translate(None, _CONTROLS)) < len(line) or (b"\\" in line and _ESCAPED.search(line)):
+    if len(line.translate(None, _CONTROLS)) < len(line) or b'"$type"' in line:
         return False
-    if b'"$type"' in line or _WRITTEN.search(line):
+    text = line
+    if b"\\" in line:
+        if _ESCAPED.search(line):
+            return False
+        text = line.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if _REWRITTEN.search(b"".join(text.split(b'"')[::2])):
         return False
     return line.isascii() or not HIDDEN.search(line.decode(errors="surrogateescape"))

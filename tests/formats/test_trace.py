@@ -195,6 +195,8 @@ def test_what_is_read_quickly_is_read_the_same(
     ("line", "is_plain"),
     [
         (b'{"at":"2026-11-29T10:00:00.25Z","n":[1,-2],"text":"a \\"b\\" \xc3\xa9"}', True),
+        (b'{"text":"say \\"1.5\\", 2.5: 3.5 \\\\"}', True),
+        (b'{"a\\\\":"b","n":1.5}', False),
         (b'{"n":1.5}', False),
         (b'{"n":[1, 2e3]}', False),
         (b'{"n":-0}', False),
