@@ -16,7 +16,7 @@ from inspector.formats import msgpackfast
 from inspector.formats.jsontext import Damaged
 from inspector.formats.msgpackfast import Extension
 from inspector.model.text import clean
-from inspector.model.values import MAX_DEPTH, Value, own, tag
+from inspector.model.values import MAX_DEPTH, Value, foreign, tag
 
 ITEM_LIMIT = 5_000_000
 """Values in one document; an empty list costs its writer one byte and us a hundred."""
@@ -210,7 +210,7 @@ class _Reading:
 
 def _mapped(items: Sequence[Value]) -> dict[str, Value]:
     """A map from its keys and values in turn; a last key without its value is left out."""
-    return own(dict(zip(msgpackfast.texts(items[: len(items) // 2 * 2 : 2]), items[1::2], strict=True)))
+    return foreign(dict(zip(msgpackfast.texts(items[: len(items) // 2 * 2 : 2]), items[1::2], strict=True)))
 
 
 def _timestamp(content: bytes) -> Value:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from inspector.model.text import clean
-from inspector.model.values import MAX_DEPTH, Number, Value, own, tag, to_json
+from inspector.model.values import MAX_DEPTH, Number, Value, foreign, tag, to_json
 
 SMALL = 4 << 20
 CONTAINERS = 3_000_000
@@ -88,7 +88,7 @@ def _settle(root: list[Any]) -> None:
                 if not all(map(_sound, holder)):
                     _rekey(holder)
                 if "$type" in holder:
-                    _replace(holder, own(holder))
+                    _replace(holder, foreign(holder))
                 entries: Any = holder.items()
             else:
                 entries = enumerate(holder)

@@ -67,8 +67,8 @@ def tag(kind: str, **fields: Value) -> dict[str, Value]:
     return {"$type": kind, **fields}
 
 
-def own(found: dict[str, Value]) -> dict[str, Value]:
-    """A dict as a file holds it: one with a key `$type` of its own is written as its pairs, so that it does not
+def foreign(found: dict[str, Value]) -> dict[str, Value]:
+    """A dict of somebody else's: one with a key `$type` of its own is written as its pairs, so that it does not
     pass for a tagged value."""
     return tag("dict", items=[[name, item] for name, item in found.items()]) if "$type" in found else found
 

@@ -15,7 +15,7 @@ from inspector.formats.msgpackfast import Extension
 from inspector.formats.pickledata import read_pickle
 from inspector.formats.problems import Problems
 from inspector.model.run import Problem, Severity
-from inspector.model.values import Value, own, preview, tag
+from inspector.model.values import Value, foreign, preview, tag
 
 SHOWN = 4096
 """Bytes of unreadable data that are shown."""
@@ -73,9 +73,9 @@ class Reading:
         """What a JSON constructor of LangChain stands for; any other dict stays what it is."""
         names = value.get("id")
         if value.get("lc") not in (1, 2) or value.get("type") != "constructor":
-            return own(value)
+            return foreign(value)
         if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
-            return own(value)
+            return foreign(value)
         module, name = ".".join(names[:-1]), names[-1]
         arguments = value.get("kwargs") or value.get("args") or {}
         if value.get("lc") == 2:

@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.formats.pickledata import read_base64
 from inspector.model.run import Problem
-from inspector.model.values import Value, own, tag
+from inspector.model.values import Value, foreign, tag
 
 TAG = "$wfType"
 OURS = "$type"
@@ -51,7 +51,7 @@ def typed(value: Value, problems: list[Problem] | None = None, where: str = "") 
 
 def _retagged(old: dict[str, Value], kind: Value) -> dict[str, Value]:
     if not isinstance(kind, str):
-        return dict(own(old))
+        return dict(foreign(old))
     names = _RENAMED.get(kind, {})
     rest = {names.get(key, key): item for key, item in old.items() if key not in (TAG, OURS)}
     return {OURS: "object" if kind == "dataclass" else kind, **rest}
