@@ -4,8 +4,10 @@ All of it comes from ids, metadata, writes and the bookkeeping; the values of a 
 """
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from inspector.formats.problems import Problems
@@ -25,7 +27,7 @@ from inspector.formats.readers.langgraph.frames import (
 from inspector.formats.readers.langgraph.frames import send as send_of
 from inspector.formats.readers.langgraph.graph import sources
 from inspector.formats.readers.langgraph.serde import Reading
-from inspector.formats.readers.langgraph.store import Row, Store, Thread, Write
+from inspector.formats.readers.langgraph.store import Nested, Row, Store, Thread, Write
 from inspector.formats.readers.langgraph.taskids import identifier, is_collapsed, of_no_task
 from inspector.formats.readers.langgraph.tasks import (
     CONTROL,
@@ -168,10 +170,17 @@ class History:
             return None
         if 0 < likely <= len(self) and self._rows[likely - 1] == rowid:
             return likely
-        try:
-            return self._rows.index(rowid) + 1
-        except ValueError:
-            return None
+        place = bisect_left(self._by_row, rowid, key=self._rows.__getitem__)
+        at = self._by_row[place] if place < len(self) else -1
+        return at + 1 if at >= 0 and self._rows[at] == rowid else None
+
+    @cached_property
+    def _by_row(self) -> Sequence[int]:
+        """The places of the checkpoints in the order of their row ids, which nearly always is their own."""
+        places = range(len(self))
+        if all(one < other for one, other in pairwise(self._rows)):
+            return places
+        return array("I", sorted(places, key=self._rows.__getitem__))
 
     def _tasks(self, seq: int) -> Tasks:
         row, parent, child = self.row(seq), self.parent(seq), self.child(seq)
@@ -200,7 +209,7 @@ class History:
 
     def nested_run(self, task_id: str | None) -> str | None:
         """The id of the run that is a task's own; None where it has none."""
-        node = self._nested.get(task_id or "")
+        node = self._nested.nodes.get(task_id or "")
         lead = f"{self.thread.namespace}|" if self.thread.namespace else ""
         return None if node is None else f"{self.thread.thread}/{lead}{node}:{task_id}"
 
@@ -230,16 +239,10 @@ class History:
             names.add(target(name) or "")
         return sorted(names - {"", START, INPUT, INTERRUPT})
 
-    @cached_property
-    def _nested(self) -> dict[str, str]:
-        """Nodes with a namespace of their own in this one, by the id of their task."""
-        found = {}
-        lead = f"{self.thread.namespace}|" if self.thread.namespace else ""
-        for namespace in self.store.namespaces(self.thread):
-            if namespace.startswith(lead):
-                node, _, task_id = namespace[len(lead) :].partition("|")[0].rpartition(":")
-                found[task_id] = node
-        return found
+    @property
+    def _nested(self) -> Nested:
+        """Nodes with a namespace of their own in this one."""
+        return self.store.nested(self.thread)
 
     def _by_path(self, parent: int, written: Sequence[Write]) -> list[str]:
         pulled, pushed = set(), []

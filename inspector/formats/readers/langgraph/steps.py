@@ -129,7 +129,7 @@ def _produced(history: History, parent: int | None) -> tuple[Produced, ...] | No
 
 
 def _by_node(sends: tuple[Send, ...]) -> dict[str, tuple[Value, ...]]:
-    found: dict[str, tuple[Value, ...]] = {}
+    found: dict[str, list[Value]] = {}
     for send in sends:
-        found[send.node] = (*found.get(send.node, ()), send.argument)
-    return found
+        found.setdefault(send.node, []).append(send.argument)
+    return {node: tuple(tokens) for node, tokens in found.items()}

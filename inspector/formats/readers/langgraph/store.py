@@ -20,6 +20,8 @@ from inspector.model.values import Value, preview
 WRITES = {"thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx", "channel", "type", "value"}
 HEAD = 160
 """Bytes at the start of a checkpoint in which its time stands."""
+DEEPEST = 100
+"""Namespaces within each other that are told apart."""
 SMALL = 64 << 10
 """Bytes of a write that are read along with it."""
 
@@ -45,6 +47,22 @@ class Thread(NamedTuple):
     def id(self) -> str:
         """The id of the run that it is."""
         return f"{self.thread}/{self.namespace}" if self.namespace else self.thread
+
+
+class Nested:
+    """Nodes with a namespace of their own, by the ids of their tasks; and the other way round."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, str] = {}
+        self.tasks: dict[str, set[str]] = {}
+
+    def add(self, node: str, task_id: str) -> None:
+        """Takes one in."""
+        self.nodes[task_id] = node
+        self.tasks.setdefault(node, set()).add(task_id)
+
+
+NONE = Nested()
 
 
 class Row(NamedTuple):
@@ -92,16 +110,18 @@ class Store:
                 "GROUP BY thread_id, checkpoint_ns ORDER BY MIN(checkpoint_id), 1"
             )
             self._threads = [Thread(row, _text(thread), _text(namespace)) for row, thread, namespace in rows]
-            self._nested: dict[str, list[str]] = {}
+            self._nested: dict[tuple[str, str], Nested] = {}
             for one in self._threads:
-                if one.namespace:
-                    self._nested.setdefault(one.thread, []).append(one.namespace)
+                outer, parts = "", one.namespace.split("|", DEEPEST)[:DEEPEST] if one.namespace else ()
+                for part in parts:
+                    self._nested.setdefault((one.thread, outer), Nested()).add(*part.rpartition(":")[::2])
+                    outer = f"{outer}|{part}" if outer else part
         return self._threads
 
-    def namespaces(self, thread: Thread) -> list[str]:
-        """The nested namespaces of a thread."""
+    def nested(self, thread: Thread) -> Nested:
+        """The nodes of a thread that have a namespace of their own in its own."""
         self.threads()
-        return self._nested.get(thread.thread, [])
+        return self._nested.get((thread.thread, thread.namespace), NONE)
 
     def rows_of(self, thread: Thread) -> "array[int]":
         """The row ids of a thread's checkpoints, oldest first."""

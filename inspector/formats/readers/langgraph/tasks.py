@@ -6,7 +6,7 @@ is named by its path; old versions left that out, so there its id is computed an
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from inspector.formats.readers.langgraph.frames import (
@@ -20,7 +20,7 @@ from inspector.formats.readers.langgraph.frames import (
     newer,
     target,
 )
-from inspector.formats.readers.langgraph.store import Write
+from inspector.formats.readers.langgraph.store import Nested, Write
 from inspector.formats.readers.langgraph.taskids import PULL, PUSH, Identify
 from inspector.formats.symbols import class_of
 from inspector.model.values import Value
@@ -66,12 +66,12 @@ class Task:
 
 class Known(NamedTuple):
     """What is known of a thread beside one checkpoint: which nodes each channel triggers, as far as they have
-    run; names of nodes; the nodes of tasks that have a namespace of their own, by task id; how task ids are
+    run; names of nodes; the nodes of tasks that have a namespace of their own; how task ids are
     made; and how a write is read."""
 
     learnt: Mapping[str, Iterable[str]]
     names: Callable[[], Sequence[str]]
-    nested: Mapping[str, str]
+    nested: Nested
     identify: Identify
     load: Callable[[Write], Value]
 
@@ -85,6 +85,15 @@ class Tasks:
         self.behind: list[str] = []
         self.resumed: Write | None = None
         self.given: list[Write] = []
+        self._found: dict[str | int, Task] = {}
+        self._looked = 0
+
+    def task(self, key: str | int) -> Task | None:
+        """The task for a token, by its number; or the first of a node that channels trigger, by its name."""
+        for task in self.tasks[self._looked :]:
+            self._found.setdefault(task.node if task.index is None else task.index, task)
+        self._looked = len(self.tasks)
+        return self._found.get(key)
 
     def deduce(self, node: str) -> Task:
         """A new task that is known only by what it wrote."""
@@ -92,6 +101,16 @@ class Tasks:
         task.deduced = True
         self.tasks.append(task)
         return task
+
+    def keep(self, wanted: Callable[[Task], bool]) -> None:
+        """Leaves out all other tasks."""
+        self.tasks = [task for task in self.tasks if wanted(task)]
+        self._found, self._looked = {}, 0
+
+    def rename(self, place: int, node: str) -> None:
+        """Gives a task the name of its node."""
+        self.tasks[place].node = node
+        self._found, self._looked = {}, 0
 
     def add(self, nodes: Iterable[str]) -> None:
         """Nodes that are known to have run, where they are not there yet."""
@@ -133,8 +152,7 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
         if isinstance(frame.version, int) and frame.version >= 4:
             # Here a channel names the node that it triggers, or is known to. What a node that is not triggered left
             # is of a step that is over, as a failure right behind it stores it.
-            over = [task for task in found.tasks if task.deduced and task.finished and task.node in frame.seen]
-            found.tasks = [task for task in found.tasks if task not in over]
+            found.keep(lambda task: not (task.deduced and task.finished and task.node in frame.seen))
     if orphans:
         _without_path(found, orphans, frame, known)
     # As LangGraph lists them: tokens in their order, then nodes by name.
@@ -156,7 +174,7 @@ def _by_id(found: Tasks, orphans: dict[str, list[Write]], frame: Frame, known: K
     """Gives writes to the tasks that can have their ids. A task that has written nothing may have begun: then
     its own namespace bears its id."""
     for task in found.tasks:
-        own = {task_id for task_id, node in known.nested.items() if task.id is None and node == task.node}
+        own: Collection[str] = known.nested.tasks.get(task.node, ()) if task.id is None else ()
         if orphans or own:
             possible = list(known.identify(task.node, task.index, frame, ()))
             if not _take(task, orphans, possible):
@@ -166,7 +184,7 @@ def _by_id(found: Tasks, orphans: dict[str, list[Write]], frame: Frame, known: K
 def _without_path(found: Tasks, orphans: dict[str, list[Write]], frame: Frame | None, known: Known) -> None:
     """Gives the writes of tasks that no path and no id names to tasks, by what they say, by elimination."""
     for task_id, written in list(orphans.items()):
-        node = known.nested.get(task_id) or _said_by(written, frame, known)
+        node = known.nested.nodes.get(task_id) or _said_by(written, frame, known)
         if node is not None:
             task = _node(found, node)
             if task.writes and frame is not None and node in frame.ordered:
@@ -245,7 +263,7 @@ def _by_path(found: Tasks, task_id: str, written: list[Write]) -> bool:
         task = _node(found, pull[1])
     elif (push := _PATH_PUSH.fullmatch(path)) is not None:
         index = int(push[1])
-        known = next((task for task in found.tasks if task.index == index), None)
+        known = found.task(index)
         task = known or Task("?", index)
         if known is None:
             found.tasks.append(task)
@@ -257,12 +275,12 @@ def _by_path(found: Tasks, task_id: str, written: list[Write]) -> bool:
 
 
 def _node(found: Tasks, node: str) -> Task:
-    for task in found.tasks:
-        if task.index is None and task.node == node:
-            return task
-    if [task.node for task in found.tasks] == [START]:
+    task = found.task(node)
+    if task is not None:
+        return task
+    if len(found.tasks) == 1 and found.tasks[0].node == START:
         # The entry point of a function is triggered by the input too, and has a name of its own.
-        found.tasks[0].node = node
+        found.rename(0, node)
         return found.tasks[0]
     return found.deduce(node)
 

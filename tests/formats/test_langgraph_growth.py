@@ -1,0 +1,96 @@
+"""What grows with a store of LangGraph, and how much is looked at for it."""
+
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.formats import open_path
+from inspector.formats.readers.langgraph.store import Nested, Store
+from inspector.formats.readers.langgraph.tasks import Task
+from tests.formats.langgraph_stores import Base, Thread, send
+
+MANY = 300
+
+
+def quick(folder: Path) -> Base:
+    """A store that waits for no disk."""
+    base = Base(folder / "store.db")
+    base.connection.execute("PRAGMA synchronous = OFF")
+    base.connection.execute("PRAGMA journal_mode = MEMORY")
+    return base
+
+
+class Watched(array):  # type: ignore[type-arg]
+    """Counts how many of its items are looked at."""
+
+    looked = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        Watched.looked += 1
+        return super().__getitem__(key)
+
+    def index(self, *given: Any) -> int:
+        Watched.looked += len(self)
+        return super().index(*given)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_parent_far_away_is_not_walked_to(tmp_path: Path, shuffled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = quick(tmp_path)
+    thread = Thread(base)
+    thread.input({})
+    first = thread.start({"n": 0}, then=["a"])
+    for number in range(MANY):
+        thread.back(first, {"n": number}, 0)
+        thread.ran({"a": {"n": number}})
+    if shuffled:
+        base.connection.execute("UPDATE checkpoints SET rowid = 10000 + rowid * 7919 % 1009")
+    look = Store.rows_of
+    monkeypatch.setattr(Store, "rows_of", lambda *given: Watched("q", look(*given)))
+    run = open_path(str(base.close())).open()
+    list(run.steps(1, 3))
+    Watched.looked = 0
+    found = run.steps(MANY // 2, MANY + 3)
+    assert {(step.summary or "").partition(":")[0] for step in found} == {"branches off step 2"}
+    assert Watched.looked < 40 * len(found)
+
+
+def test_namespaces_are_told_apart_once_for_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = quick(tmp_path)
+    outer = Thread(base)
+    outer.input({})
+    outer.start({"n": 0}, then=["a"])
+    for number in range(MANY):
+        inner = Thread(base, namespace=f"a:task-{number}" + f"|b:part-{number}" * (number % 2))
+        inner.input({})
+    add, added = Nested.add, list[None]()
+    monkeypatch.setattr(Nested, "add", lambda *given: added.append(None) or add(*given))
+    runs = open_path(str(base.close()))
+    assert len(runs.rows()) == MANY + 1
+    assert len(added) == MANY * 3 // 2
+
+
+def test_a_task_is_found_by_its_number_or_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = quick(tmp_path)
+    thread = Thread(base)
+    thread.input({})
+    thread.start({"n": 0})
+    thread.ran({"a": {"n": 1}}, sends=[send("b", number) for number in range(MANY)])
+    for number in range(MANY):
+        path = f"~__pregel_push, {number:010}, 0000000000"
+        thread.wrote("b", {"n": number}, path=path, task=f"push-{number}")
+        thread.wrote(f"c{number}", {"n": number}, task=f"pull-{number}")
+    run = open_path(str(base.close())).open()
+    looked = list[None]()
+    index = property(lambda task: looked.append(None) or task.__dict__["index"], _set)
+    monkeypatch.setattr(Task, "index", index, raising=False)
+    state = run.state(len(run))
+    assert state is not None
+    assert [one.arguments for one in state.pending or () if one.name == "b"] == list(range(MANY))
+    assert len(looked) < 20 * MANY
+
+
+def _set(task: Task, index: int | None) -> None:
+    task.__dict__["index"] = index
