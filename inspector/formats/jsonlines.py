@@ -16,6 +16,9 @@ from inspector.formats.lines import NARROW, line_at, line_end
 from inspector.formats.search import NOWHERE, Search, needles
 from inspector.model.run import RawRecord, Step
 
+AHEAD = 32 << 10
+"""Bytes of steps that are asked for together that are read at once."""
+
 
 class LineRun(LineFile):
     """The part of a RunSource that is about lines. A format supplies `take`, which adds to `starts` where the
@@ -24,6 +27,7 @@ class LineRun(LineFile):
     def reset(self, head: bytes = b"") -> None:
         super().reset(head)
         self.starts = array("I")
+        self._ahead = 0, b""
 
     def index(self) -> Iterator[tuple[int, int]]:
         if self.file.size >= NARROW and self.starts.typecode == "I":
@@ -47,8 +51,19 @@ class LineRun(LineFile):
         return len(self.starts)
 
     def steps(self, start: int, stop: int) -> Sequence[Step]:
+        start = max(start, 1)
+        if start >= stop or start > len(self.starts):
+            return []
+        begin, last = self.starts[start - 1], min(stop - 1, len(self.starts))
+        end = self.starts[last - 1] + self.room(last)
+        self._ahead = begin, self.file.read(begin, min(end - begin, AHEAD))
+        try:
+            return self._read(start, stop)
+        finally:
+            self._ahead = 0, b""
+
+    def _read(self, seq: int, stop: int) -> list[Step]:
         found: list[Step] = []
-        seq = max(start, 1)
         while seq < stop and seq <= len(self.starts):
             try:
                 step = self.read_step(seq, self.shown(seq), self.starts[seq - 1])
@@ -61,7 +76,11 @@ class LineRun(LineFile):
 
     def line(self, seq: int) -> bytes:
         """The text of a step's line."""
-        return line_at(self.file, self.starts[seq - 1], self.room(seq))
+        begin, (ahead, text) = self.starts[seq - 1], self._ahead
+        end = text.find(b"\n", begin - ahead) if ahead <= begin else -1
+        if end >= 0:
+            return text[begin - ahead : end].rstrip(b"\r")
+        return line_at(self.file, begin, self.room(seq))
 
     def room(self, seq: int) -> int:
         """Bytes up to the next step, or to the end: at least those of a step's line."""

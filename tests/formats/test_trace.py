@@ -637,7 +637,7 @@ def test_a_page_decodes_its_rows_once(path: Path, monkeypatch: pytest.MonkeyPatc
     counted = Counted(run, monkeypatch)
     run.steps(400, 440)
     assert counted.decodes == 40
-    assert counted.bytes < 64 << 10
+    assert counted.bytes < 96 << 10
 
 
 def test_the_index_keeps_eight_bytes_a_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
