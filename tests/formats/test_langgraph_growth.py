@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from inspector.formats import open_path
+from inspector.formats.readers.langgraph import history
+from inspector.formats.readers.langgraph.run import ThreadRun
 from inspector.formats.readers.langgraph.store import Nested, Store
 from inspector.formats.readers.langgraph.tasks import Task
 from tests.formats.langgraph_stores import Base, Thread, send
@@ -90,6 +92,27 @@ def test_a_task_is_found_by_its_number_or_name(tmp_path: Path, monkeypatch: pyte
     assert state is not None
     assert [one.arguments for one in state.pending or () if one.name == "b"] == list(range(MANY))
     assert len(looked) < 20 * MANY
+
+
+def test_what_is_kept_is_bounded_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = quick(tmp_path)
+    thread = Thread(base)
+    thread.input({})
+    thread.start({"n": 0}, then=["a"])
+    for number in range(60):
+        thread.ran({"a": {"n": number, "text": "x" * 50_000}}, then=["a"])
+    monkeypatch.setattr(history, "KEPT", 500_000)
+    look, looked = Store.writes, list[int]()
+    monkeypatch.setattr(Store, "writes", lambda store, row: looked.append(row) or look(store, row))
+    made, kept = history.weight, list[object]()
+    monkeypatch.setattr(history, "weight", lambda part: kept.append(part) or made(part))
+    run = open_path(str(base.close())).open()
+    del looked[:], kept[:]
+    assert len(run.steps(1, 63)) == 62
+    assert len(looked) <= 2 * 62
+    assert sum(map(made, kept)) > 1_000_000
+    assert isinstance(run, ThreadRun)
+    assert sum(made(part) for part, _ in run._history._kept.values()) <= 500_000
 
 
 def _set(task: Task, index: int | None) -> None:

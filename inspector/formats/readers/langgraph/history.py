@@ -42,8 +42,10 @@ from inspector.model.values import Value
 
 BY_HAND = f"~{INTERRUPT}, "
 """How the path of a task begins under which values set by hand are kept, where they take the id of one to come."""
-KEPT = 2048
-"""Rows, frames, lists of writes and so on that are kept."""
+KEPT = 4 << 20
+"""Bytes of rows, frames, lists of writes and so on that are kept, about."""
+EACH = 512
+"""What of them takes how much, where nothing is told of its size."""
 Part = TypeVar("Part")
 
 
@@ -53,7 +55,8 @@ class History:
     def __init__(self, store: Store, thread: Thread, problems: Problems) -> None:
         self.store, self.thread, self.problems = store, thread, problems
         self._rows = store.rows_of(thread) or array("q", [thread.row])
-        self._kept: dict[tuple[str, int], Any] = {}
+        self._kept: dict[tuple[str, int], tuple[Any, int]] = {}
+        self._weight = 0
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -124,10 +127,11 @@ class History:
         key = (what, seq)
         if key not in self._kept:
             made = make(seq)
-            if len(self._kept) >= KEPT:
-                self._kept.clear()
-            self._kept[key] = made
-        found: Part = self._kept[key]
+            self._kept[key] = made, weight(made)
+            self._weight += self._kept[key][1]
+            while self._weight > KEPT and len(self._kept) > 1:
+                self._weight -= self._kept.pop(next(iter(self._kept)))[1]
+        found: Part = self._kept[key][0]
         return found
 
     def _row(self, seq: int) -> Row:
@@ -279,3 +283,12 @@ class History:
         if before:
             found += [node for node in dict.fromkeys(send.node for send in before.sends) if node not in ran]
         return found
+
+
+def weight(part: object) -> int:
+    """What something that is kept takes, about: a list of writes by what they hold."""
+    if isinstance(part, list):
+        return EACH + sum(EACH + (len(write.data) if isinstance(write.data, bytes | str) else 0) for write in part)
+    if isinstance(part, Frame):
+        return EACH * (1 + len(part.channels) + len(part.versions) + len(part.seen) + len(part.sends))
+    return EACH
