@@ -5,11 +5,15 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.errors import InspectorError
 from inspector.formats import open_path
+from inspector.formats.files import File
+from inspector.formats.readers.wfpy.states import traced_state
+from inspector.formats.readers.wfpy.trace import Trace
 from tests.formats.wfpy.folders import (
     GRAPH,
     REPORT,
@@ -140,6 +144,26 @@ def test_a_trace_alone_knows_sizes_and_last_tokens(tmp_path: Path) -> None:
     assert (queue.size, queue.contents, list(queue.tokens or ())) == (2, "last", ["two"])
     assert sizes(run, 0) == {ROUND: None, REPORT: None}
     assert [hit for hit in run.find("two", 1) if isinstance(hit, int)] == [2]
+
+
+def test_how_often_actors_fired_is_told_without_a_walk_over_the_steps(tmp_path: Path) -> None:
+    firings = [(f"a{n % 3}", "internal", n // 3 + 1, n, {ROUND: 1}) for n in range(600)]
+    place = folder(tmp_path / "run", queues=trace(*firings))
+    known = Trace(File(str(place / "run.wf-queues.json")))
+    list(known.load())
+    looked = list[int]()
+
+    class Watched(list[Any]):
+        def __getitem__(self, key: Any) -> Any:
+            looked.append(len(range(600)[key]) if isinstance(key, slice) else 1)
+            return super().__getitem__(key)
+
+    known.steps = Watched(known.steps)
+    state = traced_state(known, [], None, 500)
+    assert [(one.id, one.fire_count) for one in state.actors or ()] == [("a0", 167), ("a1", 167), ("a2", 166)]
+    first = traced_state(known, [], None, 1).actors or ()
+    assert [(one.id, one.fire_count) for one in first] == [("a0", 1)]
+    assert sum(looked) < 20
 
 
 def test_a_last_token_is_read_from_the_work_folder(tmp_path: Path) -> None:

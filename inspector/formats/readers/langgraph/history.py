@@ -42,7 +42,7 @@ from inspector.model.values import Value
 
 BY_HAND = f"~{INTERRUPT}, "
 """How the path of a task begins under which values set by hand are kept, where they take the id of one to come."""
-KEPT = 4 << 20
+KEPT = 16 << 20
 """Bytes of rows, frames, lists of writes and so on that are kept, about."""
 EACH = 512
 """What of them takes how much, where nothing is told of its size."""
@@ -127,7 +127,7 @@ class History:
         key = (what, seq)
         if key not in self._kept:
             made = make(seq)
-            self._kept[key] = made, weight(made)
+            self._kept[key] = made, EACH if what == "done" else weight(made)  # `writes` has the same
             self._weight += self._kept[key][1]
             while self._weight > KEPT and len(self._kept) > 1:
                 self._weight -= self._kept.pop(next(iter(self._kept)))[1]

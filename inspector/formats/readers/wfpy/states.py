@@ -282,10 +282,7 @@ def traced_state(trace: Trace, places: Sequence[Queue | None], folder: str | Non
         return State(step=0, queues=tuple(unknown))
     pairs = zip(trace.sizes(step - 1), places, strict=False)
     queues = [from_trace(queue, size, trace, folder) for size, queue in pairs if queue is not None]
-    counts: dict[str, int] = {}
-    for entry in trace.steps[:step]:
-        counts[entry.actor_instance_name] = entry.actor_fire_count
-    actors = tuple(model.Actor(id=name, fire_count=count) for name, count in counts.items())
+    actors = tuple(model.Actor(id=name, fire_count=count) for name, count in trace.counts(step).items())
     return State(step=step, queues=tuple(queues), actors=actors)
 
 

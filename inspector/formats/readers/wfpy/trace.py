@@ -6,6 +6,8 @@ queues, firings of ifs, loops and nested workflows, and numbers to check against
 """
 
 import json
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -66,6 +68,7 @@ class Trace:
         self.version: Value = self._document.get("version")
         self._elements = self._document.elements("steps")
         self.steps: list[TraceStep] = []
+        self._fired: dict[str, array[int]] = {}
         self._next = 0
 
     def load(self) -> Iterator[None]:
@@ -95,6 +98,7 @@ class Trace:
                 return
         step.place = place
         step.actor_instance_name, step.actor_kind = clean(step.actor_instance_name), clean(step.actor_kind)
+        self._fired.setdefault(step.actor_instance_name, array("I")).append(len(self.steps))
         self.steps.append(step)
 
     def __len__(self) -> int:
@@ -107,6 +111,16 @@ class Trace:
     def at_entry(self, seq: int) -> int | None:
         """The last step behind an entry of the journal, if a step was recorded there."""
         return self._by_entry.get(seq)
+
+    def counts(self, count: int) -> dict[str, int]:
+        """How often each actor fired in the first `count` steps, in the order in which they began."""
+        found = {}
+        for name, places in self._fired.items():
+            before = bisect_left(places, count)
+            if not before:
+                break
+            found[name] = self.steps[places[before - 1]].actor_fire_count
+        return found
 
     def where(self, index: int) -> str:
         """The place of a step."""
