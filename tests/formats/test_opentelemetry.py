@@ -126,6 +126,18 @@ def test_a_failed_run_in_two_spellings(sample: str) -> None:
     assert run.resume().reasons == ("not_resumable",)
 
 
+def test_the_kind_of_a_failure_without_an_exception(path: Path) -> None:
+    """`error.type` says it, where no exception was recorded."""
+    failed = {"status": {"code": 2, "message": "the disk is full"}}
+    tool = genai(1, "execute_tool", tool__name="read") | failed
+    tool["attributes"].append(attribute("error.type", "OSError"))
+    run = opened(path, lines(genai(0, "invoke_agent", None) | failed, tool))
+    error = run.run().error
+    assert error is not None
+    assert (error.type, error.message, error.step) == ("OSError", "the disk is full", 2)
+    assert run.steps(2, 3)[0].error == "OSError: the disk is full"
+
+
 def test_an_approval_that_the_run_itself_names() -> None:
     run = open_path(str(DATA / "pending.base64.jsonl")).open()
     list(run.index())
@@ -303,6 +315,15 @@ def test_the_order_is_that_of_the_starts(path: Path) -> None:
     run = opened(path, lines(*(span(number, parent=0) for number in (5, 2, 9, 1)), span(0, "root")))
     assert names(run) == ["root 0", "part 1", "part 2", "part 5", "part 9"]
     assert run.problems() == []
+
+
+def test_the_newest_trace_is_listed_last(path: Path) -> None:
+    """Also when the older one began on a whole second, whose text has no digits of a fraction."""
+    older, newer = span(0) | {"traceId": "f" * 32}, span(500) | {"traceId": "1" * 32}
+    path.write_bytes(lines(older, newer))
+    rows = open_path(str(path)).rows()
+    assert [row.id for row in rows] == ["f" * 32, "1" * 32]
+    assert [row.started for row in rows] == ["2026-11-29T11:00:00Z", "2026-11-29T11:00:00.5Z"]
 
 
 def test_a_parent_stands_before_a_child_that_began_with_it(path: Path) -> None:

@@ -107,7 +107,8 @@ def failure(span: Span) -> str | None:
     if not span.failed:
         return None
     found = span.exception() or {}
-    parts = [_text(found.get("exception.type")), _text(found.get("exception.message")) or span.message]
+    kind = found.get("exception.type") or span.attributes.get("error.type")
+    parts = [_text(kind), _text(found.get("exception.message")) or span.message]
     return ": ".join(part for part in parts if part) or "failed: the reason is not recorded"
 
 

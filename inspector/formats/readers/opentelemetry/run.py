@@ -169,7 +169,8 @@ class Trace:
                 place, span = other, found
                 break
         told = root.exception() or span.exception() or {}
-        kind, message = told.get("exception.type"), told.get("exception.message") or root.message or span.message
+        kind = told.get("exception.type") or root.attributes.get("error.type") or span.attributes.get("error.type")
+        message = told.get("exception.message") or root.message or span.message
         return RunError(
             message=message if isinstance(message, str) else None,
             type=kind if isinstance(kind, str) else None,
