@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.tui.line import Line, Opens, Span, plain
 from inspector.tui.panes.cells import brief, counted, fit
+from inspector.tui.panes.parts import Blocks, Fixed, Part, Stack
 from inspector.tui.planlines import words
 
 if TYPE_CHECKING:
@@ -50,9 +51,16 @@ def summary(compared: Compared) -> str:
 NAMES = (("breaking", "breaking"), ("accept", "to accept"), ("harmless", "harmless"))
 
 
-def lines(compared: Compared, plan: Plan | None, width: int) -> list[Line]:
+def lines(compared: Compared, plan: Plan | None, width: int) -> Stack:
     """All of it, for a screen of `width` cells."""
-    found = [*_verdict(plan, width)]
+
+    def height(item: Weighed) -> int:
+        return 2 if _explained(item, compared) else 1
+
+    def built(_: int, item: Weighed) -> list[Line]:
+        return _item(item, compared, width)
+
+    found: list[Part] = [Fixed(_verdict(plan, width))]
     for section in SECTIONS:
         items = [item for item in compared.weighed if item.section == section]
         compares = section != "State" or compared.what != "code"
@@ -60,12 +68,12 @@ def lines(compared: Compared, plan: Plan | None, width: int) -> list[Line]:
         compares = compares and (section != "Graph" or compared.graphs or bool(items))
         if not compares or (section == "Settings" and not items):
             continue
-        found.append(Line((Span(section, "heading"), Span(f"  {_counted(len(items), unknown)}", "dim"))))
-        found += [line for item in items for line in _item(item, compared, width)]
+        found.append(Fixed([Line((Span(section, "heading"), Span(f"  {_counted(len(items), unknown)}", "dim")))]))
+        found.append(Blocks(items, height, built))
     if compared.unknown:
-        found.append(plain("Cannot be compared", "heading"))
-        found += [plain(f"   ? {part}: one side does not record it", "problem") for part in compared.unknown]
-    return found
+        found.append(Fixed([plain("Cannot be compared", "heading")]))
+        found.append(Fixed(plain(f"   ? {part}: one side does not record it", "problem") for part in compared.unknown))
+    return Stack(found)
 
 
 def _counted(count: int, unknown: bool) -> str:
@@ -110,6 +118,10 @@ def _short(value: Value, text: str, cells: int) -> str:
     return fit(text, cells)
 
 
+def _explained(item: Weighed, compared: Compared) -> bool:
+    return compared.what == "code" and bool(item.why) and item.weight is not None
+
+
 def _item(item: Weighed, compared: Compared, width: int) -> list[Line]:
     sign, style = WEIGHTS[item.weight or "harmless"]
     spans = [Span(f" {sign} ", style), Span(f"{item.sign} ", SIGNS[item.sign]), Span(item.subject)]
@@ -124,7 +136,7 @@ def _item(item: Weighed, compared: Compared, width: int) -> list[Line]:
         spans.append(Span(f"  {brief(item.left if item.sign == '-' else item.right, name)[:SIDE]}"))
     opens = Opens(f"{item.subject} {item.path}".strip(), {compared.left: item.left, compared.right: item.right})
     found = [Line(tuple(spans), opens if both or item.section == "State" else None)]
-    if compared.what == "code" and item.why and item.weight is not None:
+    if item.weight is not None and _explained(item, compared):
         word = {"breaking": "breaking", "accept": "must be accepted", "harmless": "harmless"}[item.weight]
         found.append(Line((Span(f"       {word}: {item.why}", style),)))
     return found

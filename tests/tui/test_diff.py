@@ -9,11 +9,12 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from inspector.diff import Side, compare
+from inspector.diff import Side, Weighed, compare
 from inspector.model.run import Definition
 from inspector.tui import difflines
 from inspector.tui.app import Inspector
 from inspector.tui.diffscreen import DiffPage
+from inspector.tui.line import text_of
 from inspector.tui.means import Means
 from inspector.tui.reports import Compared
 from tests.tui import fakes
@@ -158,6 +159,21 @@ def test_what_cannot_be_compared_is_not_called_the_same() -> None:
     assert difflines.summary(part) == "the same, as far as it can be compared"
     whole = msgspec.structs.replace(compared, diff=msgspec.structs.replace(diff, unknown=("graph",)))
     assert difflines.summary(whole) == "the same"
+
+
+def test_of_many_differences_only_those_in_sight_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = tuple(
+        Weighed(section="State", sign="+", subject="", path=f"pending.c{at}", weight=None) for at in range(500)
+    )
+    alike = compare(Side(definition=Definition(), state=None), Side(definition=Definition(), state=None))
+    built: list[str] = []
+    item = difflines._item
+    monkeypatch.setattr(difflines, "_item", lambda one, *rest: built.append(one.path) or item(one, *rest))
+    found = difflines.lines(Compared("before", "step 0", "step 1", 1, alike, many), None, 80)
+    assert len(found) > 500
+    assert not built
+    assert "pending.c499" in text_of(found[4 + 499])
+    assert built == ["pending.c499"]
 
 
 def test_of_long_sides_both_are_seen_on_a_narrow_screen() -> None:
