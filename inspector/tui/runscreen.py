@@ -63,7 +63,7 @@ class RunScreen(RunEditing):
         if not report.ended:
             self.footer.tell(f"finding {self.session.text!r}: {percent(report.progress)}   Esc stops", "accent")
         elif report.seq is None:
-            self.footer.tell(f"{self.session.text!r} stands nowhere in this run")
+            self.footer.tell(f"{self.session.text!r} stands in no step of this run")
         else:
             self.footer.key_pressed()
             self.sync(state=before != self.session.cursor)

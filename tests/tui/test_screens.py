@@ -102,7 +102,7 @@ async def test_text_that_is_typed_ahead_goes_into_the_prompt(monkeypatch: pytest
         await press(pilot, "slash", "end", "backspace", "enter")
         assert session.text == "refun", "what moves in it keeps it"
         await press(pilot, "slash", *"nowhere", "enter")
-        assert "'nowhere' stands nowhere in this run" in told(app)
+        assert "'nowhere' stands in no step of this run" in told(app)
         await press(pilot, "escape")
         assert session.text == ""
 
@@ -165,7 +165,7 @@ async def test_a_search_that_cannot_begin_yet_says_so(monkeypatch: pytest.Monkey
         await pilot.press("slash", "z", "q", "enter")
         await until(pilot, lambda: "finding 'zq': as soon as the file is read" in told(app))
         read.set()
-        await until(pilot, lambda: "stands nowhere" in told(app))
+        await until(pilot, lambda: "stands in no step" in told(app))
 
 
 async def test_a_filter_is_put_together_and_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
