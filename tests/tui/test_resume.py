@@ -778,9 +778,9 @@ async def test_breakpoints_are_set_at_a_step_and_taken_back(tmp_path: Path) -> N
     gate(tmp_path)
     async with opened(path, target, size=(140, 30)) as (app, pilot):
         await press(pilot, "B")
-        assert isinstance(app.screen, TextPage)
+        await until(pilot, lambda: isinstance(app.screen, TextPage))
         await press(pilot, "ctrl+u", *"nonsense", "enter")
-        assert any("is no breakpoint" in row for row in texts(app))
+        await until(pilot, lambda: any("is no breakpoint" in row for row in texts(app)))
         await press(pilot, "ctrl+u", *"tool:ship", "enter")
         await until(pilot, lambda: "1 break" in texts(app)[0])
         await press(pilot, "r")
@@ -788,7 +788,7 @@ async def test_breakpoints_are_set_at_a_step_and_taken_back(tmp_path: Path) -> N
         await press(pilot, "r")
         await until(pilot, lambda: any("held before tool ship" in row for row in texts(app)))
         await press(pilot, "B", "ctrl+u", *"tool:ship", "enter")
-        assert "held nowhere" in texts(app)[-1]
+        await until(pilot, lambda: "held nowhere" in texts(app)[-1])
         await press(pilot, "space")
         await ended(app, pilot, "completed")
 
