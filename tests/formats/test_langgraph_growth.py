@@ -11,6 +11,8 @@ from inspector.formats.readers.langgraph import history
 from inspector.formats.readers.langgraph.run import ThreadRun
 from inspector.formats.readers.langgraph.store import Nested, Store
 from inspector.formats.readers.langgraph.tasks import Task
+from inspector.formats.sqlitefile import Database
+from inspector.formats.sqlitekeys import FEW
 from tests.formats.langgraph_stores import Base, Thread, send
 
 MANY = 300
@@ -57,6 +59,25 @@ def test_a_parent_far_away_is_not_walked_to(tmp_path: Path, shuffled: bool, monk
     found = run.steps(MANY // 2, MANY + 3)
     assert {(step.summary or "").partition(":")[0] for step in found} == {"branches off step 2"}
     assert Watched.looked < 40 * len(found)
+
+
+def test_threads_of_a_table_without_an_index_are_not_looked_for_in_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = quick(tmp_path)
+    for number in range(3 * FEW):
+        Thread(base, f"t{number}").input({})
+    for table in ("checkpoints", "writes"):
+        base.connection.execute(f"CREATE TABLE exported AS SELECT * FROM {table}")
+        base.connection.execute(f"DROP TABLE {table}")
+        base.connection.execute(f"ALTER TABLE exported RENAME TO {table}")
+    look, asked = Database.rows, list[str]()
+    monkeypatch.setattr(
+        Database, "rows", lambda store, query, *given: asked.append(query) or look(store, query, *given)
+    )
+    assert len(open_path(str(base.close())).rows()) == 3 * FEW
+    walks = [query for query in asked if "ORDER BY c.checkpoint_id" in query and "temp." not in query]
+    assert len(walks) <= FEW
 
 
 def test_namespaces_are_told_apart_once_for_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,9 +125,10 @@ class Store:
 
     def rows_of(self, thread: Thread) -> "array[int]":
         """The row ids of a thread's checkpoints, oldest first."""
+        keyed = self.database.keyed("checkpoints", *_BY_ID)
         found = self.database.rows(
             "SELECT c.rowid FROM (SELECT thread_id, checkpoint_ns FROM checkpoints WHERE rowid = ?) k "
-            f"CROSS JOIN checkpoints c ON {_KIN.format(a='c', b='k')} ORDER BY c.checkpoint_id, c.rowid",
+            f"CROSS JOIN {keyed} c ON {_KIN.format(a='c', b='k')} ORDER BY c.checkpoint_id, c.rowid",
             (thread.row,),
         )
         return array("q", (row for (row,) in found))
