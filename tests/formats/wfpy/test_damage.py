@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
-from tests.formats.wfpy.folders import Writer, checkpoint, folder, header, pipe, record, trace
+import pytest
+
+from tests.formats.wfpy.folders import ROUND, Writer, checkpoint, folder, header, opened, pipe, record, told, trace
 from tests.formats.wfpy.test_composites import loop_trace, looped, nested
 from tests.fuzz import check, fuzz
 
@@ -22,6 +24,60 @@ def sample(place: Path) -> Path:
     saved = checkpoint({INTO: [3], BEYOND: [-1]}, actors, failed=error)
     viewer = {"version": 1, "runId": "run", "workflowName": "shop", "running": False, "error": error, "edges": {}}
     return folder(place, nested(1), checkpoint=saved, queues=trace(*steps), run=record(rows, error), viewer=viewer)
+
+
+FAILED = {"message": "it broke", "entityInstanceName": "guard", "entityInstancePath": ["guard"]}
+
+
+@pytest.mark.parametrize("beside", ["checkpoint", "viewer", ""])
+@pytest.mark.parametrize(
+    "cut", ['"finishedAt"', '"outputs"', '"actors"', '"error"', '"message"', '"it br', '"entityInstancePath"']
+)
+def test_a_record_that_breaks_off_does_not_say_that_its_run_ended_well(tmp_path: Path, cut: str, beside: str) -> None:
+    """Its error stands at its end. What stands beside it tells how the run ended, else nothing does."""
+    viewer = {
+        "version": 1,
+        "runId": "run",
+        "running": False,
+        "finishedAt": "2026-11-29T12:00:01+00:00",
+        "error": FAILED,
+    }
+    others = {"checkpoint": checkpoint({ROUND: [2]}, {"bell": {"fireCount": 2}}, failed=FAILED), "viewer": viewer}
+    saved = {name: value for name, value in others.items() if name == beside}
+    path = folder(tmp_path / "run", pipe(2, 1), **saved, run=record([("bell", "Bell", "internal", 2)], FAILED))
+    text = (path / "run.wf-run.json").read_text()
+    (path / "run.wf-run.json").write_text(text[: text.index(cut) + len(cut)])
+    run = opened(path)
+    found = run.run()
+    assert found.status in (("failed",) if beside else ("failed", "unknown", "interrupted"))
+    assert not beside or (found.error and found.error.message) == "it broke"
+    assert "the text breaks off; what is before it is shown" in [problem.message for problem in run.problems()]
+
+
+def test_a_run_whose_record_breaks_off_ended_in_no_known_way(tmp_path: Path) -> None:
+    path = folder(tmp_path / "run", pipe(2, 1), run=record([("bell", "Bell", "internal", 2)]))
+    text = (path / "run.wf-run.json").read_text()
+    (path / "run.wf-run.json").write_text(text[: text.index('"actors"')])
+    found = opened(path).run()
+    assert (found.status, found.ended) == ("unknown", "2026-11-29T12:00:01+00:00")
+
+
+def test_a_journal_without_its_first_line(tmp_path: Path) -> None:
+    path = folder(tmp_path / "run", "".join(pipe(2, 1).text().splitlines(keepends=True)[1:]))
+    run = opened(path)
+    assert (len(run), run.resume().possible) == (3, False)
+    assert told(run) == [
+        "run.wf-journal.jsonl:1 byte 0: holds no header: the workflow, its graph and its inputs are not known"
+    ]
+
+
+def test_a_checkpoint_and_a_trace_of_another_version(tmp_path: Path) -> None:
+    saved = checkpoint({ROUND: []}, {"bell": {"fireCount": 0}}, version=2)
+    path = folder(tmp_path / "run", checkpoint=saved, queues=trace() | {"version": 3})
+    assert {line.split(": ", 1)[1] for line in told(opened(path))} == {
+        "a checkpoint of another version than 1: read as well as can be",
+        "a queue trace of another version than 1: read as well as can be",
+    }
 
 
 def test_a_damaged_folder(tmp_path: Path) -> None:

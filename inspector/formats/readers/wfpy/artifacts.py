@@ -48,6 +48,21 @@ class Facts:
     def value(self, name: str) -> Value:
         return self._values.get(name)
 
+    @property
+    def torn(self) -> bool:
+        """Whether the text breaks off."""
+        return isinstance(self._values, Document) and self._values.torn
+
+    def failure(self) -> dict[str, Value] | None:
+        """The error that the run ended with, {} when it ended well. None where the text breaks off before it would
+        say: an error stands near its end."""
+        if "error" not in self:
+            return None if self.torn else {}
+        found = self.value("error")
+        if found is None and not self.torn:
+            return {}
+        return self.object("error") or {"message": found if isinstance(found, str) else None}
+
     def __contains__(self, name: str) -> bool:
         return name in self._values
 

@@ -36,9 +36,13 @@ def outcome(artifacts: Artifacts, checkpoint: Checkpoint | None, rebuilt: Rebuil
     record = None if rebuilt is not None and rebuilt.outlived else artifacts.record
     viewer = None if rebuilt is not None and rebuilt.outlived else artifacts.viewer
     link = _link(artifacts, rebuilt)
-    for source in (record, viewer):
-        if source is not None and (source.text("finishedAt") or source.object("error")):
-            failed = source.object("error")
+    ended = None
+    for source in sorted(filter(None, (record, viewer)), key=lambda source: source.torn):
+        if source.text("finishedAt") or "error" in source:
+            failed = source.failure()
+            if failed is None or (source.torn and checkpoint is not None):
+                ended = ended or source.text("finishedAt")
+                continue
             return Outcome(
                 status=_status(failed),
                 started=source.text("startedAt"),
@@ -50,9 +54,9 @@ def outcome(artifacts: Artifacts, checkpoint: Checkpoint | None, rebuilt: Rebuil
     if checkpoint is not None:
         failed = checkpoint.field("failed")
         failed = failed if isinstance(failed, dict) and failed else {"message": None}
-        return Outcome(status=_status(failed), started=started, error=_error(failed), resumed_from=link)
-    if rebuilt is None or not (rebuilt.header or steps):
-        return Outcome(status="unknown", started=started, resumed_from=link)
+        return Outcome(status=_status(failed), started=started, ended=ended, error=_error(failed), resumed_from=link)
+    if ended is not None or rebuilt is None or not (rebuilt.header or steps):
+        return Outcome(status="unknown", started=started, ended=ended, resumed_from=link)
     return Outcome(status="running" if _lives(artifacts) else "interrupted", started=started, resumed_from=link)
 
 

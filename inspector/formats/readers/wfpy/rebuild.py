@@ -62,7 +62,7 @@ class Rebuilt:
 
     def _plausible(self) -> Checkpoint | None:
         record = self.artifacts.record
-        return None if record is not None and "error" not in record else self.artifacts.checkpoint
+        return None if record is not None and record.failure() == {} else self.artifacts.checkpoint
 
     @property
     def header_line(self) -> int | None:
@@ -115,6 +115,8 @@ class Rebuilt:
     def _begin(self) -> None:
         """Everything is set for the first entry: the network, what it began with, the trace's firings."""
         self.began += 1
+        if self._entries and not self.headers and self.began == 1:
+            self._note("warning", 0, "holds no header: the workflow, its graph and its inputs are not known")
         self.origin = self._origin()
         self._choose()
         try:

@@ -66,6 +66,12 @@ class Trace:
         self.problems: list[Problem] = self._document.problems
         self.name, self.finished = (self._text(field) for field in ("workflowName", "finishedAt"))
         self.version: Value = self._document.get("version")
+        if self.version != 1:
+            where, message = (
+                self._document.where("version"),
+                "a queue trace of another version than 1: read as well as can be",
+            )
+            self.problems.append(Problem(severity="warning", where=where, message=message))
         self._elements = self._document.elements("steps")
         self.steps: list[TraceStep] = []
         self._fired: dict[str, array[int]] = {}
