@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from inspector.formats import sqlitefile
+from inspector.formats.readers.vv_agent.projection import Projection
 from inspector.formats.readers.vv_agent.store import Store
 from inspector.formats.sqlitefile import Database
 from inspector.model.run import Pending
@@ -288,3 +289,17 @@ def test_records_without_their_key_are_not_read_whole_for_each_step(
 
     assert read(600, 1) < 6 * read(150, 1)
     assert read(1, 200) < 6 * read(1, 50)
+
+
+def test_operations_that_are_over_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = begun().turn("Pack A.")
+    for number in range(1, 101):
+        answer, call = f"turn/1/model/primary/{number}", asked(f"c{number}", "weigh")
+        log.model("Next.", call, operation=answer).plan(0, call, answer).begin(0, answer)
+        log.result(0, f"c{number}", "40 kg", answer)
+    read = list[Projection]()
+    monkeypatch.setattr(Projection, "finish", lambda told: read.append(told) or told._flush(over=False))
+    run = only(tmp_path, log)
+    assert len(run) == 200
+    assert texts(run, 200)[-1] == "40 kg"
+    assert len(read[0].operations) == 1

@@ -4,7 +4,7 @@ The log never forgets, so the conversation is the whole of it: what was compacte
 """
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
 import msgspec
@@ -101,6 +101,7 @@ class Projection:
         self.usages: list[Usage | None] = []
         self.spent: list[Usage | None] = []
         self.operations: dict[str, Operation] = {}
+        """Those of the newest turn, but for what is over and of no open batch."""
         self.batch: Batch | None = None
         self.question: tuple[str | None, int | None] | None = None
         self.end: dict[str, Any] = {}
@@ -248,6 +249,7 @@ class Projection:
             return
         self.failed = {}
         self._flush(over=True)
+        self._drop((operation.id,))
         calls = [(text(mapping(one).get("id")), text(mapping(one).get("name")) or "?") for one in calls_of(result)]
         self.batch = Batch(answer=f"{operation.id}/attempt/{record.attempt}", calls=calls)
         self.usages.append(spent)
@@ -266,6 +268,8 @@ class Projection:
         batch, self.batch = self.batch, None if over else self.batch
         if batch is None:
             return
+        if over:
+            self._drop(f"{batch.answer}/tool/{number}" for number in range(len(batch.calls)))
         for number, (call_id, name) in enumerate(batch.calls):
             found = batch.results.pop(number, None)
             if found is not None:
@@ -273,6 +277,12 @@ class Projection:
             elif over and self._unknown(f"{batch.answer}/tool/{number}"):
                 note = Message(role="tool", text=UNKNOWN_RESULT, call_id=call_id, name=name)
                 self.messages.add("t", note, None, None)
+
+    def _drop(self, operations: Iterable[str]) -> None:
+        """Forgets those that are completed: nobody asks for them any more, and a turn may have very many."""
+        for name in operations:
+            if name in self.operations and self.operations[name].state == "completed":
+                del self.operations[name]
 
     def _unknown(self, operation: str) -> bool:
         found = self.operations.get(operation)
