@@ -1,6 +1,7 @@
 """Checkpoints of agent-framework: chains, queues, questions, agents, and pickles that name code."""
 
 import base64
+import gc
 import json
 import os
 import pickle
@@ -13,7 +14,7 @@ import pytest
 from inspector.errors import InspectorError
 from inspector.formats import open_path
 from inspector.formats.readers.agent_framework.chains import chains
-from inspector.formats.readers.agent_framework.checkpoint import Header
+from inspector.formats.readers.agent_framework.checkpoint import Checkpoint, Header
 from inspector.model.source import RunSet
 from inspector.report.view import View, view
 from tests.fuzz import fuzz
@@ -275,6 +276,21 @@ def test_branches_and_other_runs_are_runs_of_their_own(tmp_path: Path) -> None:
     assert [problem.message for problem in runs.problems()] == ["its predecessor cp99 is not here"]
     with pytest.raises(InspectorError, match="4 runs"):
         runs.open()
+
+
+def test_of_runs_that_are_only_listed_no_contents_stay(tmp_path: Path) -> None:
+    folder(tmp_path, *(checkpoint(number, None) for number in range(50)))
+    before = alive(Checkpoint)
+    runs = open_path(str(tmp_path))
+    assert len(runs.rows()) == 50
+    assert alive(Checkpoint) == before
+    assert len(runs.open("cp7")) == 1
+
+
+def alive(kind: type) -> int:
+    """How many objects of a kind there are."""
+    gc.collect()
+    return sum(isinstance(one, kind) for one in gc.get_objects())
 
 
 def test_an_answer_that_names_no_predecessor_goes_behind_its_question(tmp_path: Path) -> None:

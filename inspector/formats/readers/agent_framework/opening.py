@@ -66,6 +66,9 @@ def _headers(files: Sequence[tuple[str, str]]) -> tuple[list[Header], list[Probl
 
 
 def _many(found: Sequence[Chain], path: str, problems: Sequence[Problem]) -> RunSet:
-    runs = {chain.headers[0].id: CheckpointRun(chain, path) for chain in found}
-    rows = [row(run, run_id) for run_id, run in runs.items()]
-    return ManyRuns(SourceInfo(path=path, format=FORMAT), rows, runs.__getitem__, problems)
+    known = {chain.headers[0].id: chain for chain in found}
+    # A run holds contents of its last checkpoint: of those that are only listed, none stays.
+    rows = [row(CheckpointRun(chain, path), run_id) for run_id, chain in known.items()]
+    return ManyRuns(
+        SourceInfo(path=path, format=FORMAT), rows, lambda run_id: CheckpointRun(known[run_id], path), problems
+    )
