@@ -102,6 +102,11 @@ class LineFile:
         if (first, edge) != (self._first, self._edge):
             self.reset()
             self._damage.append((-1, self._problem("the file was replaced while it was open: this is the new one")))
+        elif not self._first:
+            # No line was finished: what was made of that, as of a header, holds no more.
+            told = [entry for entry in self._damage if entry[0] < 0]
+            self.reset()
+            self._damage += told
         self._known = self._scan.scanned
         target = self._known + REFRESHED
         for known, _ in self.index():

@@ -307,9 +307,10 @@ class Loader:
         with contextlib.suppress(InspectorError):  # told at the step it belongs to
             before = self._states.at(step - 1) if step else None
         record = run.steps(step, step + 1) if step else ()
-        self._post(
-            Stood(step, self._states.at(step), before, record[0] if record else None, masking.raw(run.raw(step)))
-        )
+        state, raw = self._states.at(step), run.raw(step)
+        self._post(Stood(step, state, before, record[0] if record else None, masking.raw(raw)))
+        if step and not record and state is None and raw is None:
+            self._look()  # nothing is left of the step: the file was cut short
 
     def _find(self, number: int, text: str, start: int, backward: bool, filter: Filter) -> None:
         if self._run is not None:

@@ -497,6 +497,21 @@ def test_a_file_that_does_not_only_grow(path: Path, size: str, way: str) -> None
     assert any("replaced" in problem.message for problem in run.problems())
 
 
+@pytest.mark.parametrize("between", [b"", b'{"record":"hea'], ids=["emptied", "torn"])
+def test_a_file_that_is_emptied_and_written_anew(path: Path, size: str, between: bytes) -> None:
+    run = opened(path, text(records(30)))
+    for data in (between, text([header(id="other"), *records(50)[1:]])):
+        path.write_bytes(data)
+        assert run.refresh()
+        list(run.index())
+        assert run.run().status
+    assert (run.run().id, len(run)) == ("other", 50)
+    assert run.state(50) is not None
+    assert [problem.message for problem in run.problems()] == [
+        "the file was replaced while it was open: this is the new one"
+    ]
+
+
 def test_a_file_cut_behind_our_back(path: Path, size: str) -> None:
     run = opened(path, text(records(30)))
     path.write_bytes(text(records(30))[:2000])

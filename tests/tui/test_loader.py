@@ -216,6 +216,21 @@ class Growing(fakes.Long):
         return self.length != before
 
 
+def test_a_run_that_was_cut_short_is_looked_at_anew(loader: Watched, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    shutil.copy("examples/trace.json", path)
+    loader.open(str(path), None)
+    loader.wait(Opened)
+    loader.read_on()
+    loader.wait(Scanned)
+    path.write_bytes(b"")
+    loader.state(13)
+    assert loader.wait(Stood).state is None
+    known = loader.wait(Known, lambda report: report.facts.done)  # type: ignore[attr-defined]
+    assert known.facts.known == 0
+    assert any("replaced" in problem.message for problem in known.facts.problems)
+
+
 def test_following_takes_in_what_was_appended(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Growing(10)
     run.to = 10
