@@ -27,8 +27,9 @@ class Diff(Record, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
 
 
-def compare(left: Side, right: Side) -> Diff:
-    """What is different on the right. Costs the size of both sides."""
+def compare(left: Side, right: Side, *, states: bool = False) -> Diff:
+    """What is different on the right. Costs the size of both sides. `states`: both are runs at a step, so that a state
+    that is not there is one that the file cannot tell."""
     tools, tools_known = definition.tools(left.definition, right.definition)
     graph, graph_known = definition.graph(left.definition, right.definition)
     hooks, hooks_known = definition.hooks(_hooks(left), _hooks(right))
@@ -38,6 +39,8 @@ def compare(left: Side, right: Side) -> Diff:
     if left.state is not None and right.state is not None:
         changes, missing = state.state(left.state, right.state)
         unknown += missing
+    elif states:
+        unknown.append("state")
     settings = definition.settings(left.definition, right.definition)
     return Diff(
         same=not (tools or graph or hooks or settings or changes),

@@ -80,6 +80,6 @@ def _graphs(*sources: RunSource) -> bool:
 
 
 def _told(what: str, left: str, right: str, step: int, one: Side, other: Side, *, graphs: bool) -> Reports:
-    diff: Diff = compare(one, other)
+    diff: Diff = compare(one, other, states=True)
     weighed: tuple[Weighed, ...] = weigh(other, diff)
     yield Compared(what, left, right, step, diff, weighed, graphs)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspector.tui.reports import Compared
 
 SECTIONS = ("Tools", "Graph", "Hooks", "Settings", "State")
-PARTS = {"Tools": ("tools",), "Graph": ("graph",), "Hooks": ("hooks",), "Settings": (), "State": ()}
+PARTS = {"Tools": ("tools",), "Graph": ("graph",), "Hooks": ("hooks",), "Settings": (), "State": ("state",)}
 WEIGHTS = {"breaking": ("x", "failed"), "accept": ("!", "waiting"), "harmless": (" ", "dim")}
 SIGNS = {"+": "added", "-": "removed", "~": "changed"}
 TARGET = 32

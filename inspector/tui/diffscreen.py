@@ -41,7 +41,9 @@ class DiffPage(Page):
 
     def _ask(self) -> None:
         trouble = self.run.compare(self.what, self._place)
-        if trouble:
+        if trouble and self.compared is None:
+            self.failed(trouble)
+        elif trouble:
             self.footer.tell(trouble)
 
     def take(self, compared: Compared, plan: Plan | None) -> None:

@@ -23,6 +23,15 @@ def registry(*tools: Tool, known: str = "registry") -> Side:
     return Side(definition=Definition(tools=tools, tools_known=known))  # type: ignore[arg-type]
 
 
+def test_a_state_that_the_file_cannot_tell_is_not_the_same() -> None:
+    told = Side(definition=Definition(), state=State(step=1))
+    untold = Side(definition=Definition(), state=None)
+    assert "state" in compare(untold, untold, states=True).unknown
+    assert "state" in compare(told, untold, states=True).unknown
+    assert "state" not in compare(told, told, states=True).unknown
+    assert "state" not in compare(told, untold).unknown, "code has none"
+
+
 def test_tools_are_compared_by_name_and_path() -> None:
     changed = Tool(name="a", schema={"properties": {"x": {"type": "number"}}}, needs_approval=True)
     found = compare(registry(tool("a", needs_approval=False), tool("b")), registry(changed, tool("c")))

@@ -69,6 +69,13 @@ async def test_the_step_before_and_on_from_step_to_step() -> None:
         await until(pilot, lambda: "no step before" in texts(app)[-1])
 
 
+async def test_where_there_is_no_step_before_nothing_is_being_compared() -> None:
+    async with opened(RUN) as (app, pilot):
+        await press(pilot, "home", "d")
+        await until(pilot, lambda: "no step before" in texts(app)[-1])
+        assert not any("comparing" in row for row in row_texts(page(app).rows))
+
+
 async def test_a_marked_step(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
         await press(pilot, "d", "m")
