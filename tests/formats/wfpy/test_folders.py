@@ -5,7 +5,6 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from inspector.formats import open_path
 from inspector.formats.files import File
 from inspector.formats.readers.wfpy.states import traced_state
 from inspector.formats.readers.wfpy.trace import Trace
+from inspector.formats.readers.wfpy.tracesteps import TraceSteps
 from tests.formats.wfpy.folders import (
     GRAPH,
     REPORT,
@@ -146,24 +146,38 @@ def test_a_trace_alone_knows_sizes_and_last_tokens(tmp_path: Path) -> None:
     assert [hit for hit in run.find("two", 1) if isinstance(hit, int)] == [2]
 
 
-def test_how_often_actors_fired_is_told_without_a_walk_over_the_steps(tmp_path: Path) -> None:
+def test_how_often_actors_fired_is_told_without_a_walk_over_the_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     firings = [(f"a{n % 3}", "internal", n // 3 + 1, n, {ROUND: 1}) for n in range(600)]
     place = folder(tmp_path / "run", queues=trace(*firings))
     known = Trace(File(str(place / "run.wf-queues.json")))
     list(known.load())
-    looked = list[int]()
-
-    class Watched(list[Any]):
-        def __getitem__(self, key: Any) -> Any:
-            looked.append(len(range(600)[key]) if isinstance(key, slice) else 1)
-            return super().__getitem__(key)
-
-    known.steps = Watched(known.steps)
+    look, looked = TraceSteps.__getitem__, list[object]()
+    monkeypatch.setattr(TraceSteps, "__getitem__", lambda steps, at: looked.append(at) or look(steps, at))
     state = traced_state(known, [], None, 500)
     assert [(one.id, one.fire_count) for one in state.actors or ()] == [("a0", 167), ("a1", 167), ("a2", 166)]
     first = traced_state(known, [], None, 1).actors or ()
     assert [(one.id, one.fire_count) for one in first] == [("a0", 1)]
-    assert sum(looked) < 20
+    assert len(looked) <= 6
+    assert not any(isinstance(at, slice) for at in looked)
+
+
+def test_steps_of_a_trace_are_not_kept_as_objects(tmp_path: Path) -> None:
+    firings = [("bell", "internal", n, n, {ROUND: 1}) for n in range(600)]
+    steps = trace(*firings)
+    del steps["steps"][7]["journalSeq"]
+    steps["steps"][8]["actorFireCount"] = 1 << 63
+    known = Trace(File(str(folder(tmp_path / "run", queues=steps) / "run.wf-queues.json")))
+    list(known.load())
+    assert known.steps[5] is not known.steps[5]
+    assert [(step.step, step.journal_seq, step.place) for step in known.steps[5:9]] == [
+        (6, 5, 5),
+        (7, 6, 6),
+        (8, None, 7),
+        (10, 9, 9),
+    ]
+    assert len(known.problems) == 1
 
 
 def test_a_last_token_is_read_from_the_work_folder(tmp_path: Path) -> None:

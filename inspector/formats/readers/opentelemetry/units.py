@@ -54,6 +54,7 @@ class SpanFile(LineFile):
         self.ids, self.parents = array("Q"), array("Q")
         self.begins, self.ends = array("q"), array("q")
         self._spelled: dict[str, int] = {}
+        """Traces by ids that are not spelled as `traces` has them."""
         self.traces: dict[str, int] = {}
         """Trace ids by the order in which they are met."""
         self._open = self._provisional = UNKNOWN
@@ -197,12 +198,14 @@ class SpanFile(LineFile):
 
     def _trace(self, spelled: str) -> int:
         """The number of a trace, whichever way its id is spelled. Raises ValueError for no id."""
-        number = self._spelled.get(spelled)
+        number = self.traces.get(spelled, self._spelled.get(spelled))
         if number is None:
             key = spans.hexadecimal(spelled, 16)
             if not key:
                 raise ValueError("no trace id")
-            number = self._spelled[spelled] = self.traces.setdefault(key, len(self.traces))
+            number = self.traces.setdefault(key, len(self.traces))
+            if key != spelled:
+                self._spelled[spelled] = number
         return number
 
     def _add_console(self, unit: int, text: Text) -> bool:

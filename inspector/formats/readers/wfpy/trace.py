@@ -17,6 +17,7 @@ import msgspec
 from inspector.formats.document import Document
 from inspector.formats.files import File
 from inspector.formats.jsontext import Damaged, Place, parse
+from inspector.formats.readers.wfpy.tracesteps import TraceStep, TraceSteps
 from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import Value
@@ -34,18 +35,6 @@ class Size(msgspec.Struct, rename="camel"):
     size: int = 0
     scope: str = ""
     last_token: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
-class TraceStep(msgspec.Struct, rename="camel"):
-    """One top-level firing; `place` is where it stands in the trace, from 0."""
-
-    step: int = 0
-    actor_instance_name: str = ""
-    actor_kind: str = ""
-    actor_fire_count: int = 0
-    journal_seq: int | None = None
-    replayed: bool = False
-    place: int = 0
 
 
 class _Sizes(msgspec.Struct, rename="camel"):
@@ -73,7 +62,7 @@ class Trace:
             )
             self.problems.append(Problem(severity="warning", where=where, message=message))
         self._elements = self._document.elements("steps")
-        self.steps: list[TraceStep] = []
+        self.steps = TraceSteps()
         self._fired: dict[str, array[int]] = {}
         self._next = 0
 
@@ -94,18 +83,18 @@ class Trace:
     def _add(self, place: int) -> None:
         assert self._elements is not None
         try:
-            step = _step.decode(self._elements.raw(place))
-        except _REFUSED:
             try:
+                step = _step.decode(self._elements.raw(place))
+            except _REFUSED:
                 step = msgspec.convert(self._elements[place], TraceStep)
-            except (*_REFUSED, ValueError):
-                where, message = self._elements.where(place), "is no step of a queue trace; left out"
-                self.problems.append(Problem(severity="error", where=where, message=message))
-                return
-        step.place = place
-        step.actor_instance_name, step.actor_kind = clean(step.actor_instance_name), clean(step.actor_kind)
-        self._fired.setdefault(step.actor_instance_name, array("I")).append(len(self.steps))
-        self.steps.append(step)
+            step.place = place
+            self.steps.append(step)
+        except (*_REFUSED, ValueError, OverflowError):
+            where, message = self._elements.where(place), "is no step of a queue trace; left out"
+            self.problems.append(Problem(severity="error", where=where, message=message))
+            return
+        name = clean(step.actor_instance_name)
+        self._fired.setdefault(name, array("I")).append(len(self.steps) - 1)
 
     def __len__(self) -> int:
         return len(self.steps)
