@@ -33,6 +33,8 @@ class Reading:
     def __init__(self, text: bytes, place: Place, problems: list[Problem]) -> None:
         self.text, self.place, self.problems = text, place, problems
         self.position = 0
+        self._stack: list[Any] = []
+        self._keys: list[str | None] = []
         self._noted = 0
 
     def whole(self) -> Value:
@@ -49,6 +51,7 @@ class Reading:
         root: list[Value] = []
         stack: list[Any] = [root]
         keys: list[str | None] = [None]  # the key that waits for its value, per open object
+        self._stack, self._keys = stack, keys
         expect = "value"
         skipping = 0  # how many containers deeper than MAX_DEPTH are open
         cut_at = 0
@@ -160,7 +163,20 @@ class Reading:
                 reason = ZEROS
             else:
                 reason = BREAKS_OFF if _torn(self.text, at) else "not JSON"
+        self._leave_out()
         return Damaged(at, reason, root[0] if root else None)
+
+    def _leave_out(self) -> None:
+        """Take out what was only begun: an object or a list that breaks off before its first part is none, while
+        one without parts would say that there are none."""
+        while len(self._stack) > 2 and not self._stack[-1]:
+            self._stack.pop()
+            self._keys.pop()
+            holder = self._stack[-1]
+            if isinstance(holder, dict):
+                del holder[self._keys[-1]]
+            else:
+                holder.pop()
 
 
 def _space(text: bytes, position: int) -> int:

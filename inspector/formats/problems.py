@@ -3,7 +3,16 @@
 from collections.abc import Iterable
 from typing import Self
 
+from inspector.model.moments import is_naive
 from inspector.model.run import Problem
+
+
+def zoneless(where: str, times: Iterable[str | None]) -> list[Problem]:
+    """One problem for the first of these times that names no zone; none where each does."""
+    naive = next((time for time in times if is_naive(time)), None)
+    if naive is None:
+        return []
+    return [Problem(severity="warning", where=where, message=f"the times have no zone, as in {naive}")]
 
 
 class Problems(list[Problem]):

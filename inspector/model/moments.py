@@ -22,3 +22,11 @@ def moment(text: str | None) -> Moment:
     # The digits below microseconds count too: spans are told apart by them.
     fraction = _FRACTION.search(text or "")
     return seconds, fraction[1].rstrip("0") if fraction else "", text or ""
+
+
+def is_naive(text: str | None) -> bool:
+    """Whether a time names no zone, so that nobody knows which moment it is. What is no time is not naive."""
+    try:
+        return text is not None and datetime.fromisoformat(text).tzinfo is None
+    except ValueError:
+        return False

@@ -377,3 +377,30 @@ def test_any_damage(tmp_path: Path) -> None:
     assert opened
     alone = json.dumps(checkpoint(4, 3, state=state({"ops": agent_state()}), messages=messages(Sent(Doc("x"), "a"))))
     fuzz(alone.encode(), scratch, count=12, seed=1, seconds=20)
+
+
+def test_another_version_and_times_without_a_zone_are_told(tmp_path: Path) -> None:
+    folder(tmp_path, checkpoint(0, None), checkpoint(1, 0, version="2.0", timestamp="2026-01-01T00:01:00"))
+    found = shown(open_path(str(tmp_path)))
+    assert found.source.version == "2.0"
+    assert [problem.message for problem in found.problems] == [
+        "the times have no zone, as in 2026-01-01T00:01:00",
+        "a checkpoint of version 2.0, where 1.0 is known: read as well as can be",
+    ]
+
+
+@pytest.mark.parametrize(("field", "queue"), [("messages", "split->upper"), ("state", "lower->join (joining)")])
+def test_of_a_queue_in_which_a_file_breaks_off_nothing_is_said(tmp_path: Path, field: str, queue: str) -> None:
+    edge = 'FanInEdgeGroup:[["lower","join"],["upper","join"]]'
+    buffer = {edge: {"buffer": {"lower": [pickled(Sent(Doc("LEFT"), "lower")), "torn here"]}}}
+    sent = messages(Sent(Doc("x"), "split", "upper")) | {
+        "lower": [pickled(Sent(Doc("y"), "lower", "join")), "torn here"]
+    }
+    value = checkpoint(0, None, messages=sent, state={"_edge_state": buffer, "_executor_state": {}})
+    text = json.dumps(value)
+    (tmp_path / "cp.json").write_text(text[: text.index("torn here", text.index(f'"{field}"'))])
+    state = shown(open_path(str(tmp_path / "cp.json"))).state
+    assert state is not None
+    found = {one.id: (one.contents, one.size, one.tokens) for one in state.queues or ()}
+    assert found[queue] == ("unknown", None, None)
+    assert field == "messages" or found["split->upper"][:2] == ("complete", 1)

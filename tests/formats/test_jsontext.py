@@ -201,6 +201,23 @@ def test_damage_has_its_place(text: str, offset: int, torn: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"call": {"name": "pay", "arguments": {', {"call": {"name": "pay"}}),
+        ('{"call": {"name": "pay", "arguments": {}', {"call": {"name": "pay", "arguments": {}}}),
+        ('{"call": {"name": "pay", "arguments": {"to": 1', {"call": {"name": "pay", "arguments": {"to": 1}}}),
+        ('{"tokens": [1, [{"a": [', {"tokens": [1]}),
+        ('{"tokens": [[], {', {"tokens": [[]]}),
+        ("[[", []),
+        ('{"a":', {}),
+    ],
+)
+def test_what_breaks_off_before_its_first_part_is_left_out(text: str, value: Any) -> None:
+    """An object or a list without parts would say that there are none."""
+    assert broken(text).value == value
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ('{"a": 1}\r{"a": 2}\r', "carriage return"),

@@ -230,6 +230,8 @@ def test_versions(version: str, sound: bool, tmp_path: Path) -> None:
     found = opened(tmp_path, state | {"$schemaVersion": version})
     assert found.run.steps == 4
     assert found.resume.reasons == (() if sound else ("version_unsupported",))
+    told = [problem.message for problem in found.problems if "of the schema is not known" in problem.message]
+    assert len(told) == (0 if sound else 1)
 
 
 def test_items_of_many_kinds() -> None:

@@ -344,6 +344,14 @@ def test_unknown_parts_and_roles_are_told(tmp_path: Path) -> None:
     assert found.run.steps == 4
 
 
+def test_arguments_that_break_off_are_not_known(tmp_path: Path) -> None:
+    state = written(saved({"ExecutingTools": [slot("a"), slot("b")]}, GO, assistant(asked("a"), asked("b"))))
+    begun = state.rindex(b'"arguments"') + len(b'"arguments": {')
+    found = shown(tmp_path, state[:begun])
+    assert found.state is not None
+    assert [one.arguments is None for one in found.state.pending or ()] == [False, True]
+
+
 def test_a_torn_run_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     whole = written(saved("PreparingRequest", GO, assistant(text("half an answer")), user(text("more"))))
     found = shown(tmp_path, whole[: whole.index(b"an answer")])

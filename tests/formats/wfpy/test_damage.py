@@ -5,7 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.wfpy.folders import ROUND, Writer, checkpoint, folder, header, opened, pipe, record, told, trace
+from tests.formats.wfpy.folders import (
+    REPORT,
+    ROUND,
+    Writer,
+    checkpoint,
+    contents,
+    folder,
+    header,
+    opened,
+    pipe,
+    record,
+    sizes,
+    told,
+    trace,
+)
 from tests.formats.wfpy.test_composites import loop_trace, looped, nested
 from tests.fuzz import check, fuzz
 
@@ -78,6 +92,37 @@ def test_a_checkpoint_and_a_trace_of_another_version(tmp_path: Path) -> None:
         "a checkpoint of another version than 1: read as well as can be",
         "a queue trace of another version than 1: read as well as can be",
     }
+
+
+def test_a_checkpoint_that_breaks_off_alone(tmp_path: Path) -> None:
+    """The queue in which it does is not known, and nothing goes on from it."""
+    path = folder(tmp_path / "run", checkpoint=checkpoint({ROUND: [1, 2], REPORT: ["round 1"]}, {}))
+    text = (path / "run.wf-checkpoint.json").read_text()
+    (path / "run.wf-checkpoint.json").write_text(text[: text.index('"round 1"') + 4])
+    run = opened(path)
+    assert sizes(run, 0) == {ROUND: 2, REPORT: None}
+    assert contents(run, 0) == {ROUND: [1, 2], REPORT: None}
+    assert (run.resume().possible, run.resume().reasons) == (False, ("value_unreadable",))
+
+
+def test_a_checkpoint_that_breaks_off_beside_a_journal(tmp_path: Path) -> None:
+    """The journal has the queues that the checkpoint lacks."""
+    saved = checkpoint(
+        {ROUND: [2, 3], REPORT: ["round 1 quiet"]}, {"bell": {"fireCount": 3}, "guard": {"fireCount": 1}}
+    )
+    path = folder(tmp_path / "run", pipe(3, 1), checkpoint=saved)
+    text = (path / "run.wf-checkpoint.json").read_text()
+    (path / "run.wf-checkpoint.json").write_text(text[: text.index(REPORT) + 3])
+    run = opened(path)
+    assert contents(run, 4) == {ROUND: [2, 3], REPORT: ["round 1 quiet"]}
+    assert (run.run().status, run.resume().possible) == ("failed", True)
+
+
+def test_times_without_a_zone(tmp_path: Path) -> None:
+    naive = {"startedAt": "2026-11-29T12:00:00", "finishedAt": "2026-11-29T12:00:01"}
+    run = opened(folder(tmp_path / "run", pipe(1, 1), run=record([("bell", "Bell", "internal", 1)]) | naive))
+    assert run.run().started == "2026-11-29T12:00:00"
+    assert told(run)[-1] == f"{tmp_path / 'run'}: the times have no zone, as in 2026-11-29T12:00:00"
 
 
 def test_a_damaged_folder(tmp_path: Path) -> None:

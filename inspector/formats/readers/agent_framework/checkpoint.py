@@ -100,10 +100,12 @@ def _answers(document: Document) -> frozenset[str]:
 
 
 class Checkpoint:
-    """The contents of a checkpoint. `whole`: nothing of it is missing; `code` are the names of code in its
+    """The contents of a checkpoint. `whole`: nothing of it is missing; `cut` is the field that its text breaks off in;
+    `code` are the names of code in its
     pickles, `problems` what is wrong with them."""
 
     def __init__(self, values: dict[str, Value], label: str, *, torn: bool = False) -> None:
+        self.cut = list(values)[-1] if torn and values else None
         self.whole = not torn and {"messages", "pending_request_info_events"} <= values.keys()
         self.problems: list[Problem] = []
         self.code: dict[str, None] = {}

@@ -7,6 +7,7 @@ from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.jsontext import NOTES, Damaged
 from inspector.formats.memory import SEARCH_BATCH
+from inspector.formats.problems import zoneless
 from inspector.formats.readers.agent_framework import FORMAT
 from inspector.formats.readers.agent_framework.chains import Chain
 from inspector.formats.readers.agent_framework.chat import chats, open_calls, pending_of
@@ -39,6 +40,8 @@ KEPT = 4
 RAW = 16 << 20
 """Bytes of a checkpoint file that are shown raw."""
 SUMMARY = 160
+VERSION = "1.0"
+"""The version of checkpoints that is known, the only one so far."""
 UNKNOWN = "?"
 """Who ran, where no executor left anything."""
 
@@ -50,6 +53,11 @@ class CheckpointRun:
         self._headers, self._origin = chain.headers, chain.origin
         self.source = SourceInfo(path=path, format=FORMAT, version=self._headers[-1].version)
         self._told = list(problems)
+        naive = [problem for header in self._headers for problem in zoneless(header.label, [header.timestamp])]
+        self._told += naive[:1]
+        if (odd := self._headers[-1]).version not in (None, VERSION):
+            message = f"a checkpoint of version {odd.version}, where {VERSION} is known: read as well as can be"
+            self._told.append(Problem(severity="warning", where=odd.label, message=message))
         self._kept: OrderedDict[int, Checkpoint] = OrderedDict()
         self._faults: set[int] = set()
         self._tools: dict[str, None] = {}
@@ -242,12 +250,16 @@ def _queues(checkpoint: Checkpoint) -> Iterator[Queue]:
     for token in checkpoint.tokens():
         grouped.setdefault((token.source, token.target), []).append(token.data)
     for (source, target), tokens in grouped.items():
-        yield _queue(f"{source}->{target or '?'}", source, target, tokens)
+        yield _queue(f"{source}->{target or '?'}", source, target, tokens, cut=checkpoint.cut == "messages")
     for source, target, tokens in checkpoint.buffers():
-        yield _queue(f"{source}->{target or '?'} (joining)", source, target, tokens)
+        name = f"{source}->{target or '?'} (joining)"
+        yield _queue(name, source, target, tokens, cut=checkpoint.cut == "state")
 
 
-def _queue(name: str, source: str, target: str | None, tokens: list[Value]) -> Queue:
+def _queue(name: str, source: str, target: str | None, tokens: list[Value], *, cut: bool) -> Queue:
+    """A queue; in a field that its file breaks off in, nobody knows what it holds."""
+    if cut:
+        return Queue(id=name, from_=source, to=target, contents="unknown")
     return Queue(id=name, from_=source, to=target, size=len(tokens), contents="complete", tokens=tuple(tokens))
 
 

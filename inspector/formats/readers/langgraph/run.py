@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from inspector.formats.problems import Problems
+from inspector.formats.problems import Problems, zoneless
 from inspector.formats.readers.langgraph import FORMAT, messages
 from inspector.formats.readers.langgraph.graph import graph
 from inspector.formats.readers.langgraph.history import History
@@ -191,7 +191,8 @@ class ThreadRun:
         return Resume(possible=True, driver=FORMAT, from_=(*steps, self._last))
 
     def problems(self) -> Sequence[Problem]:
-        return [*self._database.problems, *self._problems]
+        times = (self._history.row(seq).time for seq in {1, self._last} if self._last)
+        return [*self._database.problems, *self._problems, *zoneless(self._id, times)]
 
     def close(self) -> None:
         """The database belongs to the set of runs."""

@@ -55,6 +55,9 @@ class RunStateFile:
         context = document.get("context")
         self.context: dict[str, Value] = context if isinstance(context, dict) else {}
         self.version = name_of(document.get("$schemaVersion"))
+        if not known(self.version):
+            message = f"version {self.version or '?'} of the schema is not known (1.0 to {NEWEST[0]}.{NEWEST[1]} are)"
+            self.tell(document.where("$schemaVersion"), f"{message}: read as well as can be")
         self.messages: list[Message] = []
         self.places: list[Place | None] = []
         self.usages: list[Usage | None] = []

@@ -13,6 +13,7 @@ from inspector.formats.conversation import Conversation, letter
 from inspector.formats.jsontext import NOTES, Damaged, Place, parse
 from inspector.formats.memory import SEARCH_BATCH, row
 from inspector.formats.pairing import Pairing, outline
+from inspector.formats.problems import zoneless
 from inspector.formats.readers.openai_agents import FORMAT, MESSAGES
 from inspector.formats.readers.openai_agents.items import MODEL, NOTHING, kind_of, messages_of
 from inspector.formats.sqlitefile import Database, quoted
@@ -138,8 +139,8 @@ class SessionRun:
         last = 2**62
         tail = [self._item(row, text) for row, text in store.rows(session, last, TAIL, backward=True)]
         self._end = list(messages_of(reversed(tail)))
-        if session.started is not None:
-            self._tell(session.id, f"the times have no zone, as in {session.started}")
+        for problem in zoneless(session.id, [session.started]):
+            self._tell(problem.where, problem.message)
 
     def __len__(self) -> int:
         return len(self._conversation)

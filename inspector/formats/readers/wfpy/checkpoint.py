@@ -23,12 +23,13 @@ from inspector.model.values import Value
 
 
 class SavedQueue(msgspec.Struct, frozen=True):
-    """A queue of a checkpoint; `ordinal` tells apart those of one id."""
+    """A queue of a checkpoint; `ordinal` tells apart those of one id. Not `whole`: the text breaks off in it."""
 
     scope: Path
     id: str
     ordinal: int
     tokens: Sequence[Any]
+    whole: bool = True
 
     def text(self, index: int) -> Text:
         """A token as wfpy would write it in the journal."""
@@ -92,6 +93,11 @@ class Checkpoint:
         return value if isinstance(value, str) else None
 
     @property
+    def torn(self) -> bool:
+        """Whether the text breaks off."""
+        return self._document.torn
+
+    @property
     def reasons(self) -> list[str]:
         """Why it cannot be resumed, as wfpy says it."""
         found = self._document.get("notResumable")
@@ -115,6 +121,8 @@ class Checkpoint:
             if not isinstance(plan, dict):
                 continue
             self.queues += _queues(scope, plan.get("queues"))
+            if self.torn and self.queues and "actors" not in plan:
+                self.queues[-1] = msgspec.structs.replace(self.queues[-1], whole=False)
             inner = []
             actors = plan.get("actors")
             for name, entry in actors.items() if isinstance(actors, dict) else ():

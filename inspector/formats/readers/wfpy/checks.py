@@ -24,7 +24,8 @@ class Comparison:
     ) -> None:
         self.checkpoint, self.replay, self.store, self._unsure = checkpoint, replay, replay.store, unsure
         self.problems: list[Problem] = []
-        self._saved = [(saved, queue) for saved in checkpoint.queues if (queue := self._queue(saved)) is not None]
+        whole = (saved for saved in checkpoint.queues if saved.whole)
+        self._saved = [(saved, queue) for saved in whole if (queue := self._queue(saved)) is not None]
         # An if or loop that was cut short took its tokens behind the last step.
         self._end = replay.step + 1
         self._stuck: dict[int, int] = {}

@@ -115,6 +115,8 @@ def resume(outcome: Outcome, checkpoint: Checkpoint | None, rebuilt: Rebuilt | N
         reasons = ["version_unsupported"]
     elif checkpoint is not None and not checkpoint.resumable:
         reasons = ["not_resumable"]
+    elif checkpoint is not None and checkpoint.torn and not (limit == steps and reason is None):
+        reasons = ["value_unreadable"]
     elif checkpoint is not None or (limit == steps and reason is None):
         possible = True
     else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.formats.jsonlines import visible
-from inspector.formats.problems import Problems
+from inspector.formats.problems import Problems, zoneless
 from inspector.formats.readers.wfpy import layout, search, steps
 from inspector.formats.readers.wfpy.artifacts import Artifacts
 from inspector.formats.readers.wfpy.checkpoint import Checkpoint
@@ -202,7 +202,9 @@ class WfpyRun:
         if not 0 <= step <= len(self):
             return None
         last = step == len(self) and self._indexed
-        state = self._saved(step) if last and self._checkpoint is not None else self._rebuilt_state(step)
+        # A checkpoint that breaks off lacks queues which the journal has.
+        saved = self._checkpoint is not None and not (self._checkpoint.torn and self.rebuilt is not None)
+        state = self._saved(step) if last and saved else self._rebuilt_state(step)
         if last:
             pending = at_end(self._outcome(), self._checkpoint, self.rebuilt, active(self.artifacts))
             state = msgspec.structs.replace(state, pending=pending)
@@ -270,6 +272,8 @@ class WfpyRun:
         if self.artifacts.trace is not None:
             found.extend(self.artifacts.trace.problems)
         found.extend(self._found)
+        told = self._outcome()
+        found.extend(zoneless(self.source.path, [told.started, told.ended]))
         return found
 
     def close(self) -> None:

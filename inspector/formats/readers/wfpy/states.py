@@ -252,6 +252,9 @@ def saved_state(checkpoint: Checkpoint, network: Network, step: int) -> State:
     chats: list[Message] = []
     for saved in checkpoint.queues:
         queue = network.plan(saved.scope).queues_of(saved.id, saved.ordinal + 1)[saved.ordinal]
+        if not saved.whole:
+            queues.append(shown(queue, None, "unknown", None))
+            continue
         refs = [checkpoint.token(store, saved, index) for index in range(len(saved.tokens))]
         unknown = store.count_unknown(refs)
         queues.append(shown(queue, len(refs), "size" if unknown else "complete", store.list(refs)))
