@@ -38,6 +38,7 @@ class Scan:
         # One mark a batch: from the nearest one, a line's number is counted.
         self._marks = array("Q", [self.scanned])
         self._numbers = array("Q", [0])
+        self._unfinished = (0, 0)
 
     def batches(self, size: int = BATCH) -> Iterator[tuple[list[bytes], int]]:
         """(lines with their ends, offset of the first) until no finished line is left. A batch is about
@@ -69,6 +70,7 @@ class Scan:
     def rest(self) -> bytes:
         """What stands behind the last finished line; of more than `cut` bytes, some of the beginning and the
         last two."""
+        self._unfinished = self.scanned, self.file.size
         return self._line(self.scanned, self.file.size)
 
     def _line(self, begin: int, end: int) -> bytes:
@@ -78,9 +80,15 @@ class Scan:
         return self.file.read(begin, PEEK) + self.file.read(end - 2, 2)
 
     def number(self, offset: int) -> int:
-        """The number, from 0, of the line that holds a byte that was scanned. Reads about a batch."""
+        """The number, from 0, of the line that holds a byte that was scanned. Reads about a batch, and nothing of a
+        line that is alone in its batch, as very long ones are."""
         at = bisect_right(self._marks, offset) - 1
         count = self._numbers[at]
+        begin, end = self._unfinished
+        if begin == self._marks[at] and begin <= offset < end:
+            return count
+        if at + 1 < len(self._numbers) and self._numbers[at + 1] == count + 1:
+            return count
         for _, piece in self.file.chunks(self._marks[at], offset):
             count += piece.count(b"\n")
         return count

@@ -115,3 +115,17 @@ def test_line_at(tmp_path: Path, length: int) -> None:
     assert line_at(source, 14, length) == b"z" * 9000
     assert line_at(source, source.size - 4, length) == b"last"
     assert line_at(source, source.size, length) == b""
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_place_in_a_very_long_line_is_told_without_reading_it(
+    tmp_path: Path, end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = file(tmp_path, b"a\nb\n" + b"x" * 4_000_000 + end)
+    scan = Scan(source)
+    assert sum(len(lines) for lines, _ in scan.batches()) == (3 if end else 2)
+    scan.rest()
+    read, got = File.read, list[int]()
+    monkeypatch.setattr(File, "read", lambda one, at, length: got.append(length) or read(one, at, length))
+    assert [scan.number(at) for at in (0, 1, 2, 4, 5, 3_999_999)] == [0, 0, 1, 2, 2, 2]
+    assert sum(got) < 100
