@@ -218,6 +218,32 @@ def test_format_4_keeps_each_answer(tmp_path: Path) -> None:
     assert "format 4" in told(found)
 
 
+def test_an_answer_of_format_4_keeps_the_arguments_of_its_call(tmp_path: Path) -> None:
+    slots = [{"Answered": answered("a", "one")}, {"Execute": call("b", "pay", {"sum": 2})}]
+    asks = assistant(asked("a", arguments={"of": 1}), asked("b", "pay", {"sum": 2}))
+    found = shown(tmp_path, saved({"ExecutingTools": [{"slots": slots}, None]}, GO, asks, format=4))
+    assert found.state is not None
+    assert [one.arguments for one in found.state.pending or ()] == [{"of": 1}, {"sum": 2}]
+
+
+def test_internal_ids_are_those_of_their_calls(tmp_path: Path) -> None:
+    """Whatever their order, and where a call has none."""
+    body = {"items": [asked("a"), asked("b"), asked("c")], "internal_call_ids": [["c", "i3"], ["b", "i2"]]}
+    found = shown(tmp_path, saved({"AwaitingAdvance": {**body, "has_tool_calls": True, "skipped": {}}}, GO))
+    assert found.state is not None
+    assert [one.internal_call_id for one in found.state.pending or ()] == [None, "i2", "i3"]
+
+
+def test_the_proposed_schema_is_read_and_not_resumed(tmp_path: Path) -> None:
+    found = shown(tmp_path, saved("PreparingRequest", GO, turns=[{"turn": 1}], **{"$schemaVersion": "1.0"}))
+    assert (found.source.version, found.run.status) == ("1.0", "interrupted")
+    assert found.state is not None
+    assert found.state.values is not None
+    assert found.state.values["turns"] == [{"turn": 1}]
+    assert found.resume.reasons == ("version_unsupported",)
+    assert "no release took up" in told(found)
+
+
 @pytest.mark.parametrize("key", ["format", "$schemaVersion"])
 @pytest.mark.parametrize("value", [3, 97, 0, -1, 1.0, "draft-xyz", True, [], {"a": 1}, "1"])
 def test_unknown_formats_are_named_and_refused(key: str, value: Any, tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from inspector.model.source import RunSet
 from inspector.model.values import preview
 
 FORMATS = (1, 2, 4)
+PROPOSED = "1.0"
+"""The `$schemaVersion` of a proposal that no release took up: 0.42 with more about each turn."""
 
 
 def open_run(probe: Probe) -> RunSet:
@@ -36,6 +38,8 @@ def _version(document: Document, path: str) -> str | None:
             continue
         if key == "format" and type(found) is int and found in FORMATS:
             return str(found)
+        if key == "$schemaVersion" and found == PROPOSED:
+            return PROPOSED
         known = ", ".join(map(str, FORMATS))
         raise UnreadableError(
             path, f"a rig run of {key} {preview(found, 60)}, which is not known here: known are none, {known}"

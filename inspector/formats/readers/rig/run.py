@@ -17,6 +17,7 @@ from inspector.formats.readers.rig.standing import standing
 from inspector.formats.readers.rig.timeline import Messages
 from inspector.model.run import (
     Definition,
+    Pending,
     Problem,
     RawRecord,
     Resume,
@@ -42,6 +43,7 @@ ELSEWHERE = ("chat_history", "new_messages", "completion_calls", "usage", "state
 RESUMABLE = (None, "1", "2")
 """Versions that a resume understands whole."""
 PARTLY = "format 4 is known in part: its head and policy are shown as they stand, and it is not resumed"
+UNRELEASED = "$schemaVersion is of a proposal that no release took up: what it adds stands as it is; not resumed"
 SUMMED = 1000
 """Model calls of which the tokens are summed up."""
 SEARCH_BATCH = 256
@@ -56,6 +58,8 @@ class RigRun:
         self.source = SourceInfo(path=one_line(document.file.path), format="rig", version=version)
         if version == "4":
             self._tell(document.where("format"), PARTLY)
+        if "$schemaVersion" in document:
+            self._tell(document.where("$schemaVersion"), UNRELEASED)
         for where, fault in of_fields(document):
             self._tell(where, fault)
         self._standing = standing(document, self._tell_of_state)
@@ -187,7 +191,9 @@ class RigRun:
 
     def state(self, step: int) -> State | None:
         state = self._conversation.state(step)
-        return msgspec.structs.replace(state, values=self._values()) if step == len(self) else state
+        if step != len(self):
+            return state
+        return msgspec.structs.replace(state, values=self._values(), pending=_as_asked(state))
 
     def _values(self) -> dict[str, Any]:
         """The fields of the run that stand for themselves: counters, limits, what a later rig adds."""
@@ -236,6 +242,19 @@ class RigRun:
 
     def close(self) -> None:
         self._document.close()
+
+
+def _as_asked(state: State) -> Sequence[Pending] | None:
+    """The pending calls; an answer of format 4 stands in the place of its call, whose arguments the message of the
+    model has."""
+    asking = next((message.calls for message in reversed(state.messages or ()) if message.calls), ())
+    arguments = {call.call_id: call.arguments for call in asking if call.call_id is not None}
+    return state.pending and tuple(
+        msgspec.structs.replace(one, arguments=arguments.get(one.call_id or ""))
+        if one.status == "answered" and one.arguments is None
+        else one
+        for one in state.pending
+    )
 
 
 def _settled(document: Document) -> Elements | None:

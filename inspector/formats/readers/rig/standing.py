@@ -130,7 +130,7 @@ def _slot(slot: dict[str, Any]) -> Pending:
 
 def _advancing(body: dict[str, Any], output_tool: Value) -> Standing:
     items = _items(body)
-    message = reply(items, _internal_ids(body))
+    message = reply(items, _internal_ids(body, items))
     batch = []
     for number, call in zip(_call_places(items), message.calls or (), strict=True):
         output = call.name == output_tool
@@ -142,7 +142,7 @@ def _advancing(body: dict[str, Any], output_tool: Value) -> Standing:
 
 def _resolving(body: dict[str, Any]) -> Standing:
     items = _items(body)
-    message = reply(items, _internal_ids(body))
+    message = reply(items, _internal_ids(body, items))
     allowed = _names(body.get("allowed_tool_names"))
     asked = [call_of(part).name for part in _list(body.get("original_choice")) if kind_of(part) == "toolcall"]
     batch = []
@@ -194,11 +194,19 @@ def _call_places(items: list[Value]) -> list[int]:
     return [number for number, part in enumerate(items) if kind_of(part) == "toolcall"]
 
 
-def _internal_ids(body: dict[str, Any]) -> dict[int, str]:
-    """Internal ids by the number of the call: they are written in the order of the calls, since one
+def _internal_ids(body: dict[str, Any], items: list[Value]) -> dict[int, str]:
+    """Internal ids by the number of the call: each call takes the next one that is for its id, since one
     provider's id may stand for two."""
+    found: dict[int, str] = {}
     pairs = _list(body.get("internal_call_ids")) or _list(body.get("block_ids"))
-    return {at: text_of(pair[1]) for at, pair in enumerate(pairs) if isinstance(pair, list) and len(pair) == 2}
+    left = [(text_of(pair[0]), text_of(pair[1])) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+    for at, place in enumerate(_call_places(items)):
+        ids = {name_of(items[place].get(key)) for key in ("id", "call_id")}
+        pair = next((pair for pair in left if pair[0] in ids), None)
+        if pair is not None:
+            left.remove(pair)
+            found[at] = pair[1]
+    return found
 
 
 def _skipped(body: dict[str, Any], number: int, call: Call) -> Value:
