@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from inspector.formats.readers.wfpy.network import Actor
 from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.replay import Replay
+from inspector.formats.readers.wfpy.stretches import Stretches
 from inspector.formats.readers.wfpy.trace import Trace
 
 
@@ -35,9 +36,9 @@ class Schedule:
         self._stepping = {step.actor_instance_name for step in self._steps}
         self._unfinished, self._final = unfinished, final
         self.steps: dict[tuple[str, int], int] = {}
-        self.firings: dict[str, list[tuple[int, int, int]]] = {}
+        self.firings: dict[str, Stretches] = {}
         self.open: dict[str, int] = {}
-        self.gaps: dict[str, list[tuple[int, int]]] = {}
+        self.gaps: dict[str, Stretches] = {}
         for step in self._steps:
             self.steps[step.actor_instance_name, step.actor_fire_count] = step.step
         self.due = self._due()
@@ -81,7 +82,7 @@ class Schedule:
             actor = self._actor(name)
             if len(self._unfinished) > 1:
                 # One is inside of the other: which began first, and when the other did, is not known.
-                self.gaps.setdefault(name, []).append((self._last_end(name), sys.maxsize))
+                self.gaps.setdefault(name, Stretches()).add(self._last_end(name), sys.maxsize)
             if actor is not None and not ("cond" in actor.ins and not actor.ins["cond"][0].fresh):
                 replay.controls.start(actor, replay.step + 1)
                 self.open[actor.name] = replay.step
@@ -107,14 +108,14 @@ class Schedule:
         begun = self.open.pop(actor.name, self._replay.step)
         gap = step.actor_kind.startswith("control") and step.actor_fire_count != self._told_count(actor) + 1
         if gap:
-            self.gaps.setdefault(actor.name, []).append((self._last_end(actor.name), begun))
+            self.gaps.setdefault(actor.name, Stretches()).add(self._last_end(actor.name), begun)
         if actor.name in self._doubtful:
-            self.gaps.setdefault(actor.name, []).append((begun, self._replay.step))
+            self.gaps.setdefault(actor.name, Stretches()).add(begun, self._replay.step)
         if actor.name in self._restored and not gap:
             begun = 0
         self._restored.discard(actor.name)
         self._doubtful.discard(actor.name)
-        self.firings.setdefault(actor.name, []).append((begun, self._replay.step, step.actor_fire_count))
+        self.firings.setdefault(actor.name, Stretches()).add(begun, self._replay.step, step.actor_fire_count)
 
     def _others(self, actor: Actor) -> list[Actor]:
         """The other ifs and loops: they may have fired inside of this one's branch or body, which is a step of the
@@ -124,11 +125,11 @@ class Schedule:
     def _told_count(self, actor: Actor) -> int:
         """How often an actor had fired by its last firing that is told."""
         firings = self.firings.get(actor.name)
-        return firings[-1][2] if firings else actor.base or 0
+        return firings.numbers[-1] if firings else actor.base or 0
 
     def _last_end(self, name: str) -> int:
         firings = self.firings.get(name)
-        return firings[-1][1] if firings else 0
+        return firings.ends[-1] if firings else 0
 
     def final(self, actor: Actor) -> int | None:
         """How often an actor of the top plan had fired in the end, where a file tells it."""
@@ -137,7 +138,8 @@ class Schedule:
     def tells(self, actor: Actor, step: int, *, certain: bool) -> bool:
         """Whether the trace tells of all firings of an if or loop up to a step; `certain` where nothing can have
         begun behind the trace's last step that is not known to have."""
-        if any(begin <= step < end for begin, end in self.gaps.get(actor.name, ())):
+        gaps = self.gaps.get(actor.name)
+        if gaps is not None and gaps.holding(step) is not None:
             return False
         final = self.final(actor)
         if final is not None and final > self._told_count(actor) and step >= self._last_end(actor.name):

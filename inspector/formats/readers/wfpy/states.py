@@ -3,7 +3,6 @@
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from inspector.errors import UnreadableError
 from inspector.formats.files import File
@@ -15,6 +14,7 @@ from inspector.formats.readers.wfpy.doubt import NONE, doubt
 from inspector.formats.readers.wfpy.network import Actor, Network
 from inspector.formats.readers.wfpy.queues import Queue
 from inspector.formats.readers.wfpy.rebuild import Rebuilt
+from inspector.formats.readers.wfpy.stretches import Stretches
 from inspector.formats.readers.wfpy.telling import Telling
 from inspector.formats.readers.wfpy.tokens import Store
 from inspector.formats.readers.wfpy.trace import NO_TOKEN, Size, Trace
@@ -106,7 +106,7 @@ class RebuiltStates:
         if actor.child is not None or actor.path in self._doubt.cut:
             fired, unfinished = self._composite(actor, step)
             return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, unfinished=unfinished)
-        if not actor.fired and (actor.is_control or (not actor.scope.path and actor.name in self._silent())):
+        if not actor.fired and (actor.is_control or (not actor.scope.path and self._silent(actor.name))):
             fired, unfinished = self._control(actor, step)
             return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, unfinished=unfinished)
         count = bisect_right(actor.firings, step)
@@ -115,9 +115,10 @@ class RebuiltStates:
         state = typed(entry["state"]) if "state" in entry else None
         return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, state=state)
 
-    def _silent(self) -> dict[str, Any]:
+    def _silent(self, name: str) -> bool:
+        """Whether an actor fires without lines of its own."""
         schedule = self._rebuilt.schedule
-        return {**schedule.firings, **schedule.open} if schedule is not None else {}
+        return schedule is not None and (name in schedule.firings or name in schedule.open)
 
     def _before(self, actor: Actor) -> dict[str, Value]:
         """What the checkpoint that the run continues says of an actor."""
@@ -193,14 +194,14 @@ class RebuiltStates:
         if self._ended_well and step >= self._rebuilt.replay.step and final is not None:
             return final, None
         told = not actor.is_control or self._telling.control(actor, step)
-        firings = schedule.firings.get(actor.name, ())
-        over = [number for _, end, number in firings if end <= step]
-        over = [number - 1 for begun, end, number in firings if begun <= step < end] or over
-        inside = any(begun < step < end for begun, end, _ in firings)
-        inside = inside or (actor.name in schedule.open and schedule.open[actor.name] < step)
-        if not told and not any(begun < step < end for begun, end, _ in firings):
+        firings = schedule.firings.get(actor.name) or Stretches()
+        now, count = firings.holding(step), firings.over(step)
+        within = now is not None and firings.begins[now] < step
+        if not told and not within:
             return None, None
-        return (over[-1] if over else actor.base), {"scopes": True} if inside else None
+        inside = within or (actor.name in schedule.open and schedule.open[actor.name] < step)
+        fired = firings.numbers[count - 1] if count else actor.base
+        return (fired if now is None else firings.numbers[now] - 1), {"scopes": True} if inside else None
 
     def _ready(self, actors: list[Actor], step: int) -> Iterator[Pending]:
         """Who could fire: the next firing of each is known, and so is whether its tokens are there."""
