@@ -80,6 +80,27 @@ def test_threads_of_a_table_without_an_index_are_not_looked_for_in_all_of_it(
     assert len(walks) <= FEW
 
 
+def test_what_continues_a_leaf_is_looked_for_in_the_whole_table_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = quick(tmp_path)
+    thread = Thread(base)
+    thread.input({})
+    first = thread.start({"n": 0}, then=["a"])
+    for number in range(30):
+        thread.back(first, {"n": number}, 0)
+        thread.ran({"a": {"n": number}})
+    look, asked = Database.rows, list[str]()
+    monkeypatch.setattr(
+        Database, "rows", lambda store, query, *given: asked.append(query) or look(store, query, *given)
+    )
+    run = open_path(str(base.close())).open()
+    assert all(run.state(step) for step in range(3, 33))
+    walks = [query for query in asked if "c.parent_checkpoint_id IS p." in query]
+    assert len(walks) >= 30
+    assert sum("temp." not in query for query in walks) <= 4
+
+
 def test_namespaces_are_told_apart_once_for_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = quick(tmp_path)
     outer = Thread(base)
