@@ -74,6 +74,8 @@ class Loader:
         self._skips = 0
         """How many looks are left out."""
         self._runs: RunSet | None = None
+        self._unlisted = False
+        """Whether something has changed that the list of runs does not tell."""
         self._run: RunSource | None = None
         self._run_id: str | None = None
         self._behind: Sequence[Part] = ()
@@ -104,8 +106,8 @@ class Loader:
         self._plan.ask("read_on", self._read_on)
 
     def leave_run(self) -> None:
-        """Let go of the run."""
-        self._plan.ask("run", self._leave_run)
+        """Let go of the run, for the list of runs."""
+        self._plan.ask("run", self._back)
 
     def rows(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Fetch the steps of these ranges (start, stop); answered by Fetched."""
@@ -206,6 +208,7 @@ class Loader:
 
     def _list(self, again: bool) -> None:
         assert self._runs is not None
+        self._unlisted = False
         rows, problems = tuple(self._runs.rows()), tuple(self._runs.problems())
         self._post(Listed(self._runs.source, rows, problems, again))
 
@@ -263,6 +266,11 @@ class Loader:
     def _leave_run(self) -> None:
         self._plan.forget(*OF_A_RUN)
         self._run = None
+
+    def _back(self) -> None:
+        self._leave_run()
+        if self._unlisted:
+            self._stamp = None  # the next look reads anew
 
     def _begin(self, kind: str, reports: Reports) -> None:
         """Go on with long work and post what it reports."""
@@ -348,6 +356,7 @@ class Loader:
         before = len(self._run) if self._run is not None else 0
         if self._run is not None and self._run.refresh():
             self._nesting, self._states = Nesting(self._run), States(self._run)
+            self._unlisted = True
             self._begin("index", self._index(self._run, before))
         elif self._run is None and self._runs.refresh():
             self._list(again=True)
@@ -358,6 +367,7 @@ class Loader:
         """Read a source that cannot take in what is new once more, and go on as if it had."""
         from inspector.formats import open_path
 
+        self._unlisted = True
         runs, run = open_path(self._path, self._format), None
         if self._run is not None:
             run = self._joined(runs.open(self._run_id))

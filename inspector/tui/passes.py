@@ -94,8 +94,7 @@ def damage(run: RunSource) -> Reports:
             if step is not None and (seam is None or step + begin <= seam):
                 before.setdefault(step + begin, problem)
             yield None
-    if before:
-        yield Damaged(before)
+    yield Damaged(before)
 
 
 def find(run: RunSource, number: int, text: str, start: int, backward: bool, filter: Filter, pace: Pace) -> Reports:

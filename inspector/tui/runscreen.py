@@ -24,9 +24,11 @@ class RunScreen(RunEditing):
                     self.ask_state()
             case Scanned():
                 self._scanned(report)
-            case Damaged():
+            case Damaged() if report.before != self.session.damage:
                 self.session.damage = report.before
                 self.timeline.changed()
+            case Damaged():
+                pass
             case Searched():
                 self._searched(report)
             case Exported():

@@ -56,7 +56,8 @@ class RunsPage(Page):
         self.query_one("#heading", Bar).set(Line((Span(" "), *titles(columns).spans)))
         self._shown = [entry for entry in self._entries if not self._text or holds(entry, self._text)]
         place = next((place for place, entry in enumerate(self._shown) if entry.row.id == at), 0)
-        none = plain(f" no run's line holds {self._text!r}; Esc shows all", "dim")
+        missing = f"no run's line holds {self._text!r}; Esc shows all" if self._text else "there are no runs any more"
+        none = plain(f" {missing}", "dim")
         self.rows.show(RunLines(self._shown, columns, self._now()) if self._shown else (none,), place)
 
     def chosen(self, line: Line, index: int) -> None:

@@ -231,6 +231,37 @@ def test_a_run_that_was_cut_short_is_looked_at_anew(loader: Watched, tmp_path: P
     assert any("replaced" in problem.message for problem in known.facts.problems)
 
 
+def test_damage_that_is_mended_is_not_told_any_more(loader: Watched, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    whole = Path("examples/trace.json").read_bytes()
+    path.write_bytes(whole[:-40])
+    loader.open(str(path), None)
+    loader.read_on()
+    assert loader.wait(Damaged).before
+    loader.follow(True)
+    path.write_bytes(whole)
+    assert not loader.wait(Damaged).before
+
+
+def test_the_list_of_runs_tells_what_changed_while_one_was_open(loader: Watched, tmp_path: Path) -> None:
+    shutil.copy("examples/refund-failed.jsonl", tmp_path / "a.jsonl")
+    lines = Path("examples/trace.json").read_bytes().splitlines(keepends=True)
+    grows = tmp_path / "b.jsonl"
+    grows.write_bytes(b"".join(lines[:-1]))
+    loader.open(str(tmp_path), None)
+    row = next(row for row in loader.wait(Listed).rows if row.name == "refunds" and row.status == "interrupted")
+    loader.open_run(row.id)
+    loader.wait(Opened)
+    loader.read_on()
+    loader.wait(Scanned)
+    loader.follow(True)
+    grows.write_bytes(b"".join(lines))
+    loader.wait(Known, lambda report: report.facts.run.status == "suspended")  # type: ignore[attr-defined]
+    loader.leave_run()
+    loader.follow(True)
+    assert {row.status for row in loader.wait(Listed).rows} == {"failed", "suspended"}
+
+
 def test_following_takes_in_what_was_appended(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Growing(10)
     run.to = 10

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual import events
 
 from inspector.errors import UnreadableError
@@ -339,6 +340,14 @@ async def test_a_list_of_runs_is_filtered(monkeypatch: pytest.MonkeyPatch) -> No
         assert "no run's line holds" in row_texts(page.rows)[0]
         await press(pilot, "escape")
         assert len(page._shown) == 6
+
+
+async def test_a_list_that_became_empty_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.several()) as (app, _, _):
+        page = app.screen
+        assert isinstance(page, RunsPage)
+        page.listed(replace(page._report, rows=()))
+        assert "there are no runs any more" in row_texts(page.rows)[0]
 
 
 async def test_a_list_of_runs_refreshes_itself_and_keeps_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
