@@ -50,21 +50,36 @@ class RowFile(File):
         self._database, self._number, self._look = database, number, look
         self._fd = -1
         self._generation = -1
+        self._keys, self._ends = array("q"), array("Q")
         self._load()
 
     def _load(self) -> None:
         self._generation = self._database.generation
-        self._keys, self._ends = array("q"), array("Q")
-        size = 0
-        query = "SELECT begin, length(CAST(line AS BLOB)) FROM records WHERE run = ? ORDER BY begin"
-        for begin, length in self._database.rows(query, (self._number,)):
-            if not isinstance(begin, int) or not isinstance(length, int):
-                continue
+        if not self._goes_on():
+            self._keys, self._ends, self.gaps = array("q"), array("Q"), False
+        size, known = (self._ends[-1], self._keys[-1]) if self._ends else (0, -1 << 63)
+        for begin, length in self._lines("begin > ?", known):
             self.gaps = self.gaps or begin != size
             size += length
             self._keys.append(begin)
             self._ends.append(size)
         self.size = size
+
+    def _goes_on(self) -> bool:
+        """Whether the first and the last line that are known are there still: then lines were added at most, and those
+        alone are looked at."""
+        places = sorted({0, len(self._ends) - 1}) if self._ends else ()
+        told = [(self._keys[at], self._ends[at] - (self._ends[at - 1] if at else 0)) for at in places]
+        return [line for key, _ in told for line in self._lines("begin = ?", key)] == told
+
+    def _lines(self, which: str, key: int) -> Iterator[tuple[int, int]]:
+        """Where lines begin, and their lengths."""
+        # The length of what is no text SQLite knows without reading it.
+        length = "CASE typeof(line) WHEN 'blob' THEN length(line) ELSE length(CAST(line AS BLOB)) END"
+        query = f"SELECT begin, {length} FROM records WHERE run = ? AND {which} ORDER BY begin"
+        for begin, found in self._database.rows(query, (self._number, key)):
+            if isinstance(begin, int) and isinstance(found, int):
+                yield begin, found
 
     def read(self, offset: int, length: int) -> bytes:
         stop = min(offset + length, self.size)

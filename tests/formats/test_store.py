@@ -303,3 +303,37 @@ def test_text_of_a_store_cannot_act(tmp_path: Path) -> None:
     assert (row.id, row.name) == ("k\\u001b]0;x\\u0007\\u202e", "n\\u001b[2J")
     assert runs.open("k\x1b]0;x\x07\u202e").run().id == row.id
     assert runs.open(row.id).run().id == row.id
+
+
+def test_of_a_run_that_grows_only_new_lines_are_looked_at(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sqlite3.connect(path) as connection:
+        (number, size) = connection.execute("SELECT no, size FROM runs WHERE key = 'done'").fetchone()
+        for at in range(500):
+            connection.execute("INSERT INTO records VALUES (?, ?, 'x', ?)", (number, size + at * 3, b"{}\n"))
+    connection.close()
+    source = opened(path, "done")
+    look, looked = Database.rows, list[object]()
+
+    def counted(database: Database, query: str, *given: Any) -> Any:
+        for row in look(database, query, *given):
+            if query.startswith("SELECT begin"):
+                looked.append(row)
+            yield row
+
+    monkeypatch.setattr(Database, "rows", counted)
+    for more in range(2):
+        del looked[:]
+        with sqlite3.connect(path) as connection:
+            connection.execute("INSERT INTO records VALUES (?, ?, 'x', ?)", (number, size + (500 + more) * 3, b"{}\n"))
+        connection.close()
+        assert source.refresh()
+        assert len(looked) == 3
+    assert isinstance(source, Stored)
+    assert len(source.journal()) == size + 502 * 3
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "UPDATE records SET line = ? WHERE run = ? AND begin = ?", (b"[]\n\n", number, size + 501 * 3)
+        )
+    connection.close()
+    assert source.refresh()
+    assert source.journal().endswith(b"{}\n[]\n\n")
