@@ -144,7 +144,9 @@ def _queues(before: State, after: State, found: dict[str, Any]) -> None:
 
 def _queue(index: int, old: Queue, new: Queue) -> QueueChange:
     if _whole(old) and _whole(new) and (old.from_, old.to) == (new.from_, new.to):
-        before, after = list(old.tokens or ()), list(new.tokens or ())
+        before, after = old.tokens or (), new.tokens or ()
+        if type(before) is not type(after):  # parts of one kind of sequence may be compared without being looked at
+            before, after = list(before), list(after)
         least = max(len(before) - len(after), 0)
         # A step takes few tokens; trying every shift of two long queues would cost their product.
         for taken in (*range(least, min(least + SHIFTS, len(before))), len(before)):

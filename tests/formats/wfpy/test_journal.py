@@ -1,10 +1,13 @@
 """Journals that are torn, damaged, used twice, empty, or of runs that were killed."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from inspector.formats import open_path
+from inspector.formats.readers.wfpy.tokens import Store
+from inspector.model.changes import change
 from tests.formats.wfpy.folders import (
     REPORT,
     ROUND,
@@ -264,3 +267,15 @@ def test_a_journal_from_a_pipe_is_known_by_its_lines(tmp_path: Path) -> None:
     runs = open_path(str(path))
     assert runs.source.format == "wfpy"
     assert runs.rows()[0].steps == 3
+
+
+def test_what_stays_in_a_queue_is_not_looked_at_to_tell_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = opened(folder(tmp_path / "run", pipe(200, 200)))
+    look, looked = Store.value, list[int]()
+    monkeypatch.setattr(Store, "value", lambda store, ref, *text: looked.append(ref) or look(store, ref, *text))
+    states = [state_at(run, step) for step in range(401)]
+    found = [change(before, after) for before, after in pairwise(states)]
+    assert len(looked) < 10 * 400
+    assert [(one.taken, list(one.put)) for one in found[300].moved] == [(1, []), (0, ["round 101 quiet"])]

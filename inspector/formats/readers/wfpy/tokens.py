@@ -114,15 +114,17 @@ class Tokens(Sequence[Value]):
         return self._store.value(self._refs[index])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Tokens) and other._store is self._store and list(other._refs) == list(self._refs):
+        if not isinstance(other, Sequence) or len(other) != len(self):
+            return False
+        if isinstance(other, Tokens) and other._store is self._store and _same(self._refs, other._refs):
             return True
-        return (
-            isinstance(other, Sequence)
-            and len(other) == len(self)
-            and all(a == b for a, b in zip(self, other, strict=False))
-        )
+        return all(a == b for a, b in zip(self, other, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _same(one: Sequence[int], other: Sequence[int]) -> bool:
+    return one == other if type(one) is type(other) else list(one) == list(other)
 
 
 def matches(texts: Sequence[Text], digest: str) -> bool | None:
