@@ -29,6 +29,8 @@ APART, PLENTY = 8, 1 << 15
 """When the index holds PLENTY of checkpoints, it passes over those fewer steps than APART behind the last."""
 
 LEADS = b'{"record":"'
+BEGINNING = 8 << 10
+"""Bytes at the beginning of a file in which its header is looked for."""
 SALVAGED, SALVAGES = 256 << 10, 8
 """Bytes of a damaged line up to which it is searched for whole records, and places where one is tried."""
 
@@ -54,6 +56,29 @@ class TraceLines(LineRun):
         self.ends = array("Q")
         self.attempts = array("Q")
         self._second = sys.maxsize  # where another run's header stands
+        self._began: int | None = None
+
+    @property
+    def began(self) -> int:
+        """Where the run's header stands, if it has one: behind blank and damaged lines at most."""
+        if self._began is None:
+            self._began = at = self.file.start
+            end = at + BEGINNING
+            for line in self.file.read(at, BEGINNING).split(b"\n"):
+                match = KIND.match(line)
+                # One that goes on behind what was read is taken as it is.
+                if match and not (match[1] == b"header" and at + len(line) < end and not self._is_record(line, at)):
+                    self._began = at if match[1] == b"header" else self._began
+                    break
+                at += len(line) + 1
+        return self._began
+
+    def _is_record(self, line: bytes, offset: int) -> bool:
+        try:
+            self.decode(line, offset)
+        except BROKEN:
+            return False
+        return True
 
     def take(self, lines: list[bytes], begin: int) -> None:
         if begin > self._second:
@@ -113,7 +138,7 @@ class TraceLines(LineRun):
             )
             if far:
                 self.checkpoints.append(offset)
-        elif kind == "header" and offset > self.file.start:
+        elif kind == "header" and offset > self.began:
             self._second = offset
             del self.starts[bisect_left(self.starts, offset) :]
             self.damage(offset, "another run begins here: what follows is not shown")
@@ -235,8 +260,8 @@ class TraceLines(LineRun):
 
     def raw(self, step: int) -> RawRecord | None:
         if step == 0:
-            line = line_at(self.file, self.file.start)
-            return RawRecord(where=str(self._scan.place(self.file.start)), text=visible(line))
+            line = line_at(self.file, self.began)
+            return RawRecord(where=str(self._scan.place(self.began)), text=visible(line))
         found = super().raw(step)
         if found is None:
             return None

@@ -64,7 +64,7 @@ class TraceRun(TraceLines):
     def header(self) -> Header:
         """The header; an empty one, and a problem, where it cannot be read."""
         if self._header is None:
-            found = self.record(self.file.start, Header)
+            found = self.record(self.began, Header)
             self._header = found or Header(format=FORMAT, id="", kind="trace")
         return self._header
 

@@ -384,8 +384,9 @@ def test_spaces_and_an_other_order_of_keys(path: Path, size: str) -> None:
     assert to_json(run.state(20)) == to_json(states(20)[20])
 
 
-def test_a_later_format_is_named_and_refused(path: Path) -> None:
-    path.write_bytes(text([header(format=7)]))
+@pytest.mark.parametrize("before", [b"", b"\n", b"starting up\n"])
+def test_a_later_format_is_named_and_refused(path: Path, before: bytes) -> None:
+    path.write_bytes(before + text([header(format=7)]))
     with pytest.raises(UnreadableError, match="format 7"):
         open_path(str(path))
 
@@ -403,6 +404,19 @@ def test_a_lost_header(path: Path, size: str) -> None:
     run = opened(path, b'{"record":"header","format":1,"id\n' + text(records(4)[1:]))
     assert (run.run().id, len(run), run.run().status) == (None, 4, "completed")
     assert [problem.where for problem in run.problems()] == ["run.jsonl:1 byte 30"]
+
+
+@pytest.mark.parametrize(
+    "before", [b"\n\n", b"starting up\n", b"\0" * 40 + b"\n", b'{"record":"header","format":1,"id\n', b'{"a": 1}\n']
+)
+def test_a_header_behind_lines_that_are_none(path: Path, size: str, before: bytes) -> None:
+    run = opened(path, before + text(records(4)))
+    assert (run.run().id, run.run().kind, len(run)) == ("run-1", "agent", 4)
+    damage = [problem.where for problem in run.problems()]
+    assert damage == ([] if not before.strip() else [f"run.jsonl:1 byte {30 if b'record' in before else 0}"])
+    raw = run.raw(0)
+    assert raw is not None
+    assert raw.text.startswith('{"record":"header"')
 
 
 def test_a_second_run_in_the_file_is_not_mixed_in(path: Path, size: str) -> None:

@@ -22,7 +22,7 @@ def _open(probe: Probe) -> RunSet:
 
 
 def _refuse_later(probe: Probe) -> None:
-    match = re.match(rb'\s*\{\s*"record"\s*:\s*"header"\s*,\s*"format"\s*:\s*(\d{1,9})', probe.head)
+    match = re.search(rb'^\s*\{\s*"record"\s*:\s*"header"\s*,\s*"format"\s*:\s*(\d{1,9})', probe.head, re.MULTILINE)
     if match and int(match[1]) > FORMAT:
         raise UnreadableError(
             probe.path,
