@@ -7,12 +7,13 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from inspector.model.run import Problem, SourceInfo
+from inspector.model.run import Problem
 from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Span, plain
 from inspector.tui.page import Page
 from inspector.tui.pages import ProblemsPage
+from inspector.tui.panes.cells import counted
 from inspector.tui.prompt import Prompt
 from inspector.tui.reports import Listed
 from inspector.tui.runlist import Columns, RunLines, holds, ordered, titles
@@ -33,7 +34,7 @@ class RunsPage(Page):
         self._entries: Sequence[Entry] = ()
         self._shown: Sequence[Entry] = ()
         self.problems: Sequence[Problem] = ()
-        super().__init__(_title(report.source, len(report.rows)) + note, heading=plain(""))
+        super().__init__(_title(report) + note, heading=plain(""))
         self._report = report
 
     def on_mount(self) -> None:
@@ -47,7 +48,7 @@ class RunsPage(Page):
         """Show these runs, with the cursor on the run it was on."""
         self._report = report
         self._entries, self.problems = ordered(report.rows), report.problems
-        self.query_one("#header", Bar).set(plain(f" {_title(report.source, len(report.rows))}{self._note}", "title"))
+        self.query_one("#header", Bar).set(plain(f" {_title(report)}{self._note}", "title"))
         self._show()
 
     def _show(self) -> None:
@@ -96,5 +97,7 @@ class RunsPage(Page):
         self.app.push_screen(ProblemsPage(self.problems))
 
 
-def _title(source: SourceInfo, count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}   {source.format}   {source.path}"
+def _title(report: Listed) -> str:
+    source = report.source
+    troubles = (counted(len(report.problems), "problem"),) if report.problems else ()
+    return "   ".join((counted(len(report.rows), "run"), *troubles, source.format, source.path))

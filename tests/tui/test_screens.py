@@ -11,7 +11,7 @@ from textual import events
 
 from inspector.errors import UnreadableError
 from inspector.formats.memory import ManyRuns, OneRun
-from inspector.model.run import SourceInfo, State
+from inspector.model.run import Problem, SourceInfo, State
 from inspector.model.source import RunSet, RunSource
 from inspector.tui.bars import Footer
 from inspector.tui.fetch import Nesting, rows
@@ -348,6 +348,19 @@ async def test_a_list_that_became_empty_says_so(monkeypatch: pytest.MonkeyPatch)
         assert isinstance(page, RunsPage)
         page.listed(replace(page._report, rows=()))
         assert "there are no runs any more" in row_texts(page.rows)[0]
+
+
+async def test_a_list_of_runs_tells_how_many_problems_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.several()) as (app, pilot, _):
+        page = app.screen
+        assert isinstance(page, RunsPage)
+        for problems, told in (
+            ((Problem(severity="error", where="x.db", message="cut short"),), "6 runs   1 problem"),
+            ((), "6 runs   runinspect"),
+        ):
+            page.listed(replace(page._report, problems=problems))
+            await settle(pilot)
+            assert told in texts(app)[0]
 
 
 async def test_a_list_of_runs_refreshes_itself_and_keeps_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
