@@ -317,6 +317,16 @@ def test_the_order_is_that_of_the_starts(path: Path) -> None:
     assert run.problems() == []
 
 
+@pytest.mark.parametrize(("before", "end"), [(b"Hello\nINFO ready\n", b"\n"), (b"Hello\r\n", b"\r\n"), (b"", b"\n")])
+def test_a_console_that_begins_with_something_else(path: Path, before: bytes, end: bytes) -> None:
+    """Output of the program, or the rest of a span that was cut."""
+    printed = (DATA / "failed.console.txt").read_bytes()
+    cut = printed if before else printed[300:]
+    run = opened(path, before + cut.replace(b"\n", end))
+    assert (run.run().status, len(run)) == ("failed", 5 if before else 4)
+    assert run.problems()[0].where.startswith("trace.jsonl:1 byte 0" if before else "trace.jsonl:")
+
+
 def test_the_newest_trace_is_listed_last(path: Path) -> None:
     """Also when the older one began on a whole second, whose text has no digits of a fraction."""
     older, newer = span(0) | {"traceId": "f" * 32}, span(500) | {"traceId": "1" * 32}

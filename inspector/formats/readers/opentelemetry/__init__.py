@@ -1,6 +1,8 @@
 """OpenTelemetry traces with the GenAI conventions: OTLP JSON, a line each, as one document or as a list, with
 hexadecimal or base64 ids, and what the console exporter prints. A trace is a run, a span a step."""
 
+from collections.abc import Iterator
+
 from inspector.errors import UnreadableError
 from inspector.formats.reader import Probe, Reader
 from inspector.model.run import SourceInfo
@@ -8,10 +10,28 @@ from inspector.model.source import RunSet
 from inspector.model.text import one_line
 
 NAME = "opentelemetry"
+TRIED = 3
+"""Objects of a console's text that are looked at."""
+_OBJECT = b"\n{\n"
 
 
 def _claims(probe: Probe) -> bool:
-    return any(_is_otlp(keys) or _is_console(keys) for keys in [probe.keys, *probe.line_keys, probe.item_keys])
+    if any(_is_otlp(keys) or _is_console(keys) for keys in [probe.keys, *probe.line_keys, probe.item_keys]):
+        return True
+    return any(map(_is_console, _printed(probe)))
+
+
+def _printed(probe: Probe) -> Iterator[dict[str, str]]:
+    """Keys of the first objects that stand behind something else: a console has other output and cut spans too."""
+    from inspector.formats.jsonreading import top_keys
+
+    head = probe.head.replace(b"\r\n", b"\n")
+    at = head.find(_OBJECT)
+    for _ in range(TRIED):
+        if at < 0:
+            return
+        yield top_keys(head[at:])
+        at = head.find(_OBJECT, at + 1)
 
 
 def _is_otlp(keys: dict[str, str]) -> bool:
