@@ -5,6 +5,7 @@ one (a record of 12 MB on one line) is broken at a fixed number of characters, s
 slice and none is measured before it is seen.
 """
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -27,14 +28,15 @@ class Flow(Sequence[str]):
             shown = shown.encode("ascii", "backslashreplace").decode()
         self.text, self._width, self._wrap = shown, max(width, 1), wrap
         lines = shown.split("\n")
-        self._starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        # Packed numbers: of a text of a million lines, lists of them would take ten times what the text does.
+        self._starts = array("Q", accumulate((len(line) + 1 for line in lines), initial=0))
         self._breaks: list[int] | None = None
         if wrap and len(shown) <= LONG:
             starts = zip(self._starts, lines, strict=False)
             self._breaks = [start + at for start, line in starts for at in breaks(line, self._width)]
             return
-        self._chunks = [self._chunk(line) for line in lines] if wrap else None
-        self._ends = list(accumulate(map(self._count, lines, self._chunks))) if self._chunks else []
+        self._chunks = array("Q", map(self._chunk, lines)) if wrap else None
+        self._ends = array("Q", accumulate(map(self._count, lines, self._chunks)) if self._chunks else ())
 
     def _chunk(self, line: str) -> int:
         # What is not ASCII may be two cells wide: half as many characters always fit.

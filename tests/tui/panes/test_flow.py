@@ -1,4 +1,5 @@
 import time
+import tracemalloc
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,3 +75,15 @@ def test_long_texts_are_not_measured() -> None:
     assert len(text) > LONG
     assert rows[len(rows) // 2]
     assert time.process_time() - begin < 1
+
+
+def test_many_lines_take_little_more_than_their_text() -> None:
+    text = "\n".join(f"line {number} of it" for number in range(100_000))
+    tracemalloc.start()
+    try:
+        rows = Flow(text, 80)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (len(rows), rows[99_999]) == (100_000, "line 99999 of it")
+    assert kept < 3 * len(text)
