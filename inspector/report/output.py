@@ -21,6 +21,9 @@ def pour(found: Iterable[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
+TAKEN = "exists already: give another name"
+
+
 class ValueFiles:
     """The large values beside a file that is exported: written as they come, given up with it."""
 
@@ -29,7 +32,7 @@ class ValueFiles:
         self._kept: set[str] = set()
         self._new: list[str] = []
         if os.path.lexists(self._folder) and not overwrite:
-            raise UsageError(self._folder, "exists already: give another name, or --overwrite")
+            raise UsageError(self._folder, TAKEN)
 
     def keep(self, digest: str, data: bytes) -> None:
         """One of them."""
@@ -80,8 +83,12 @@ def send(to: str, found: Lines, *, overwrite: bool = False) -> None:
     if to == "-":
         pour(found(None))
         return
-    for _ in writing(to, found, overwrite=overwrite):
-        pass
+    try:
+        for _ in writing(to, found, overwrite=overwrite):
+            pass
+    except UsageError as error:
+        # Only the command line has that flag: the screen writes too.
+        raise UsageError(error.place, f"{TAKEN}, or --overwrite") if error.reason == TAKEN else error from None
 
 
 def writing(path: str, found: Lines, *, overwrite: bool = False) -> Iterator[int]:
@@ -92,7 +99,7 @@ def writing(path: str, found: Lines, *, overwrite: bool = False) -> Iterator[int
     try:
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        raise UsageError(path, "exists already: give another name, or --overwrite") from None
+        raise UsageError(path, TAKEN) from None
     try:
         with os.fdopen(fd, "wb", buffering=1 << 20) as file:
             size = 0

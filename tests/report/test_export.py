@@ -217,7 +217,7 @@ def test_raw_loses_no_character(tmp_path: Path) -> None:
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     send(str(path), lambda keep: [b"one\n"])
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="exists already: give another name, or --overwrite"):
         send(str(path), lambda keep: [b"two\n"])
     assert path.read_bytes() == b"one\n"
     send(str(path), lambda keep: [b"two\n"], overwrite=True)

@@ -276,6 +276,7 @@ async def test_a_run_is_written_as_a_trace_that_opens(monkeypatch: pytest.Monkey
         assert "wrote 4711.trace.jsonl" in told(app)
         await press(pilot, "x", "enter")
         assert "exists already" in told(app)
+        assert "--overwrite" not in told(app)
     run = open_path("4711.trace.jsonl").open(None)
     assert list(run.index())
     assert [step.name for step in run.steps(1, 10)] == [step.name for step in fakes.REFUND]
