@@ -126,6 +126,16 @@ def decided(**decision: Any) -> dict[str, Any]:
     return {"function_tool_approvals": [{"agent": {"name": "ops"}, "tool_key": "pay", "decision": decision}]}
 
 
+def test_what_was_decided_holds_where_no_interruption_stands(tmp_path: Path) -> None:
+    """In a file that breaks off before it, as in a run that was taken up again. Who was approved may have run."""
+    invocations = {"c2": {"executed": False}, "c4": {"executed": False}}
+    context = decided(approved=["c2"], rejected=["c4"]) | {"tool_invocations": invocations}
+    state = run_state(BATCH, [output("c1"), output("c3")], None, context=context)
+    assert pending(opened(tmp_path, state)) == [("pay", "c2", "approved"), ("pay", "c4", "denied")]
+    del context["tool_invocations"]
+    assert pending(opened(tmp_path, state)) == [("pay", "c2", "ambiguous"), ("pay", "c4", "denied")]
+
+
 @pytest.mark.parametrize(
     ("context", "statuses", "status"),
     [

@@ -74,11 +74,19 @@ def last_batch(
         elif call.call_id in nested.calls:
             yield _pending(call, "ready", "goes on with the agent that it calls")
         else:
-            status: PendingStatus = "ready" if executed.get(call.call_id) is False else "ambiguous"
-            yield _pending(call, status)
+            yield _unasked(call, executed.get(call.call_id) is False, nested.contexts)
     for items in waiting.values():
         for item in items:
             yield _asked(item, nested.contexts, tell)
+
+
+def _unasked(call: Call, idle: bool, contexts: Contexts) -> Pending:
+    """A call that the run is not interrupted for; `idle`: it was not begun. What was decided about it holds all the
+    same: who was denied does not run, and who was approved may have run."""
+    decided, reason = _decided({}, call, None, contexts)
+    if decided == "denied" or (idle and decided == "approved"):
+        return _pending(call, decided, reason)
+    return _pending(call, "ready" if idle else "ambiguous")
 
 
 def _raw(item: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
@@ -123,7 +131,7 @@ def _decisions(context: dict[str, Value], names: set[str | None], agent: str | N
         if isinstance(record, dict) and name_of(record.get("tool_key")) in names:
             owner = record.get("agent")
             owner_name = name_of(owner.get("name")) if isinstance(owner, dict) else None
-            if owner_name in (None, agent) and isinstance(record.get("decision"), dict):
+            if (agent is None or owner_name in (None, agent)) and isinstance(record.get("decision"), dict):
                 yield record["decision"]
     approvals = context.get("approvals")
     for name, decision in approvals.items() if isinstance(approvals, dict) else ():
