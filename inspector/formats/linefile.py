@@ -14,7 +14,7 @@ from inspector.model.values import Value, clean_value
 CHECKED = 16 << 20
 """Bytes up to which every line of a file is checked while it is indexed."""
 LONG = 32 << 20
-"""Bytes of a line beyond which it is not held in memory to be indexed."""
+"""Bytes of a line beyond which most formats do not decode it."""
 REFRESHED = 16 << 20
 """Bytes of a grown file that one `refresh` takes in; `index` takes in the rest."""
 LISTED = 1000
@@ -28,13 +28,16 @@ class LineFile:
     """A file of lines that is taken in line by line, as far as it goes, and again when it grew. A format
     supplies `take` and `rewind`."""
 
+    long = LONG
+    """Bytes of a line beyond which it is not held in memory to be indexed."""
+
     def __init__(self, file: File, source: SourceInfo, head: bytes = b"") -> None:
         self.file, self.source = file, source
         self.reset(head)
 
     def reset(self, head: bytes = b"") -> None:
         """Nothing of the file is known."""
-        self._scan = Scan(self.file, head, cut=LONG)
+        self._scan = Scan(self.file, head, cut=self.long)
         self._known = self.file.start
         self._rested = False
         """Whether what stood at the end of the file was taken in as its end: it may have gone on since."""
@@ -149,7 +152,7 @@ class LineFile:
         """Note that a line cannot be used."""
         length = self._scan.long.get(offset, 0)
         if length > len(line):
-            self.damage(offset, f"a line of {length:,} bytes: more than {LONG:,} are not decoded")
+            self.damage(offset, f"a line of {length:,} bytes: more than {self.long:,} are not decoded")
             return
         if self.crowded:  # not worth knowing where
             self.damage(offset, "")

@@ -362,6 +362,7 @@ def long_units(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """Have units of more than so many bytes read as long ones are."""
     monkeypatch.setattr(parts, "LONG", limit)
     monkeypatch.setattr(units, "LONG", limit)
+    monkeypatch.setattr(units.SpanFile, "long", limit)
 
 
 @pytest.mark.parametrize("limit", [16, 1 << 20])
@@ -710,6 +711,17 @@ def test_what_is_odd_has_its_place_and_is_looked_for_once(
     (problem,) = run.problems()
     assert data[int(problem.where.split(" ")[-1]) :].startswith(second)
     assert len(looked) == 1
+
+
+def test_a_long_document_is_not_read_into_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_units(monkeypatch, 200_000)
+    read, one = list[int](), units.File.read
+    monkeypatch.setattr(units.File, "read", lambda file, at, length: read.append(length) or one(file, at, length))
+    data = json.dumps(otlp(*(span(number, name="x" * 9_000) for number in range(300)))).encode()
+    run = opened(path, data)
+    assert len(run) == 300
+    assert len(data) > 2 << 20
+    assert max(read) <= 1 << 20
 
 
 def test_parents_of_a_very_large_trace_are_looked_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

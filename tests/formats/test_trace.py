@@ -446,7 +446,7 @@ def test_where_lines_that_are_only_counted_stand_is_not_looked_for(path: Path, m
 
 @pytest.mark.parametrize("end", [b"", b'"}\n'])
 def test_a_very_long_line_is_not_held(path: Path, end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linefile, "LONG", 200_000)
+    monkeypatch.setattr(linefile.LineFile, "long", 200_000)
     monkeypatch.setattr(traceops, "LONG", 200_000)
     monkeypatch.setattr(tracelines, "LONG", 200_000)
     read: list[int] = []

@@ -44,6 +44,8 @@ LATEST = (1 << 63) - 1
 class SpanFile(LineFile):
     """A file of spans. Row numbers are those of the file's order."""
 
+    long = LONG
+
     def __init__(self, file: File, source: SourceInfo, head: bytes = b"") -> None:
         super().__init__(file, source, head)
 
@@ -91,7 +93,11 @@ class SpanFile(LineFile):
                     self._close(end)
             elif line.strip():
                 self.units.append(offset)
-                self.damaged(line, offset, Damaged(0, MARKED if line.startswith(UTF8_MARK) else "no JSON object"))
+                reason = MARKED if line.startswith(UTF8_MARK) else "no JSON object"
+                if end - offset > LONG:
+                    self.damage(offset, f"a damaged line: {reason}")
+                else:
+                    self.damaged(line, offset, Damaged(0, reason))
             offset = end
 
     def take_rest(self, rest: bytes) -> None:
@@ -229,7 +235,10 @@ class SpanFile(LineFile):
             if not isinstance(value, list if self._list else dict):
                 raise ValueError("no object")
         except BROKEN as error:
-            self.damaged(bytes(text) if len(text) <= LONG else b"", offset, error)
+            if len(text) > LONG:
+                self.damage(offset, f"a damaged line: {error}")
+            else:
+                self.damaged(bytes(text), offset, error)
         parts = self.parts(unit, text)
         for place in range(len(parts)):
             self._add_one(unit, place, offset, parts, text)
