@@ -36,8 +36,7 @@ SALVAGED, SALVAGES = 256 << 10, 8
 
 _CONTROLS = bytes([*range(32), 127])
 _ESCAPED = re.compile(rb"\\[ubfr]")
-_REWRITTEN = re.compile(rb"[-0-9](?:(?<=[0-9])(?:[.eE]|[0-9]{15})|(?<=-)0)")
-"""A number that might be written otherwise, outside of texts."""
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _S, _O = b"so"
 _IS_STEP = bytes(letter == _S for letter in range(256))
 _IS_ODD = bytes(letter not in (_S, _O) for letter in range(256))
@@ -296,6 +295,9 @@ def plain(line: bytes) -> bool:
         if _ESCAPED.search(line):
             return False
         text = line.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if _REWRITTEN.search(b"".join(text.split(b'"')[::2])):
+    # Outside of texts; no pattern, which takes seconds for millions of numbers.
+    numbers = b"".join(text.split(b'"')[::2])
+    zeros = numbers.translate(_ZEROS)
+    if b"-0" in numbers or b"0." in zeros or b"0e" in zeros or b"0E" in zeros or b"0" * 16 in zeros:
         return False
     return line.isascii() or not HIDDEN.search(line.decode(errors="surrogateescape"))
