@@ -303,3 +303,53 @@ def test_operations_that_are_over_are_not_kept(tmp_path: Path, monkeypatch: pyte
     assert len(run) == 200
     assert texts(run, 200)[-1] == "40 kg"
     assert len(read[0].operations) == 1
+
+
+def test_an_approved_call_that_was_begun_tells_both(tmp_path: Path) -> None:
+    log = batch().add("op_parked", f"{TOOL}/1", 1, handle={"kind": "approval"})
+    answer = {"kind": "approval_answer", "payload": {"operation_id": f"{TOOL}/1", "decision": "approve"}}
+    log.add("input_applied", disposition="applied", input=answer).begin(1)
+    (call,) = pending(only(tmp_path, log, phase="active"))
+    assert call.status == "ambiguous"
+    assert call.note == "approval: approve; started, attempt 1; idempotency unknown; may have happened"
+
+
+def torn(path: Path, seq: int, kept: bytes) -> None:
+    """Cuts a record's body behind `kept`."""
+    with sqlite3.connect(path) as connection:
+        (body,) = connection.execute("SELECT body FROM sk_record WHERE seq = ?", (seq,)).fetchone()
+        connection.execute("UPDATE sk_record SET body = ? WHERE seq = ?", (body[: body.index(kept)] + kept, seq))
+    connection.close()
+
+
+def test_calls_of_a_torn_answer_are_told_by_their_own_records(tmp_path: Path) -> None:
+    path = store(tmp_path / "open", batch(), phase="active")
+    torn(path, 5, b'"result":{"content":"Both."')
+    run = opened(path)
+    assert [(one.name, one.call_id, one.status) for one in pending(run)] == [("ship", "c2", "ready")]
+    assert kinds(run) == [("model", "done"), ("tools", "pending")]
+    over = batch().begin(1).result(1, "c2", "sent").model("Done.", operation=SECOND).done()
+    path = store(tmp_path / "over", over)
+    torn(path, 5, b'"result":{"content":"Both."')
+    assert texts(opened(path), 3)[-3:] == ["40 kg", "sent", "Done."]
+
+
+def test_a_torn_end_is_an_end_of_unknown_status(tmp_path: Path) -> None:
+    path = store(tmp_path / "s", begun().turn("Hi.").model("Hello.").done())
+    torn(path, 6, b"{")
+    assert opened(path).run().status == "unknown"
+
+
+def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    log = batch()
+    path = store(tmp_path / "s", log, phase="active")
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE sk_record RENAME TO old")
+        connection.execute("CREATE TABLE sk_record AS SELECT * FROM old")
+        connection.execute("INSERT INTO sk_record SELECT * FROM old")
+        connection.execute("DROP TABLE old")
+    connection.close()
+    run = opened(path)
+    assert kinds(run) == [("model", "done"), ("tools", "pending")]
+    assert [one.status for one in pending(run)] == ["ready"]
+    assert {problem.message for problem in run.problems()} == {"is there again: the first one is shown"}

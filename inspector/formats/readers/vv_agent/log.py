@@ -83,17 +83,21 @@ class Records:
         return f"{self._database.label}: {TABLE}[{self.row.name}:{seq}].body"
 
     def __iter__(self) -> Iterator[tuple[Record, bytes]]:
-        expected = 1
+        expected, before = 1, b""
         query = f"SELECT {self._picked} FROM {self._keyed()} WHERE k.session_id = ? ORDER BY k.seq"
         for seq, kind, turn, operation, attempt, at, body, digest in self._database.rows(query, (self._session,)):
             raw = body.encode() if isinstance(body, str) else body
-            if not (isinstance(seq, int) and isinstance(kind, str) and isinstance(raw, bytes)):
+            if not (isinstance(seq, int) and seq > 0 and isinstance(kind, str) and isinstance(raw, bytes)):
                 self.gaps = True
                 self.row.note(self.where(seq if isinstance(seq, int) else 0), "is no record", "error")
                 continue
-            if seq != expected:
+            if seq < expected:
+                self.gaps |= raw != before
+                self.row.note(self.where(seq), "is there again: the first one is shown", "error")
+                continue
+            if seq > expected:
                 self._missing(expected, seq - 1)
-            expected = seq + 1
+            expected, before = seq + 1, raw
             if isinstance(digest, str) and hashlib.sha256(raw).hexdigest() != digest:
                 self.row.note(self.where(seq), "is not what was recorded: its digest is another", "error")
             yield (

@@ -270,7 +270,8 @@ class Projection:
             return
         if over:
             self._drop(f"{batch.answer}/tool/{number}" for number in range(len(batch.calls)))
-        for number, (call_id, name) in enumerate(batch.calls):
+        for number in sorted({*range(len(batch.calls)), *batch.results}):
+            call_id, name = batch.calls[number] if number < len(batch.calls) else (None, None)
             found = batch.results.pop(number, None)
             if found is not None:
                 self.messages.add("t", *found)
@@ -303,7 +304,7 @@ class Projection:
 
     def _turn_ended(self, record: Record, payload: dict[str, Any]) -> None:
         self._flush(over=True)
-        self.end, self.ended, self.question = payload, record.at, None
+        self.end, self.ended, self.question = {"status": None} | payload, record.at, None
 
     def _say(self, given: Message, record: Record, *, first: bool = False) -> None:
         letter = {"assistant": "c" if given.calls else "a", "tool": "t"}.get(given.role, "i")

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from inspector.formats.readers.vv_agent.claim import Claim
-from inspector.formats.readers.vv_agent.projection import Operation, Projection
+from inspector.formats.readers.vv_agent.log import place_in_batch
+from inspector.formats.readers.vv_agent.projection import Batch, Operation, Projection
 from inspector.formats.readers.vv_agent.shapes import mapping, milli_moment, text
 from inspector.model.run import Call, Pending, PendingStatus, Resume, RunStatus
 
@@ -54,6 +55,8 @@ def open_work(told: Projection, claim: Claim, calls: Sequence[Call]) -> list[Pen
             found.append(_call(asked, "ready", "not planned yet", None))
         elif operation.state != "completed":
             found.append(_tool(operation, asked, claim))
+    if batch is not None:
+        found += [_tool(operation, _asked(operation), claim) for operation in _beyond(told, batch)]
     if told.gaps:
         found = [_doubted(pending) for pending in found]
     if told.question is not None:
@@ -75,8 +78,21 @@ def _left(operation: Operation) -> Pending:
     nobody = Claim()
     if _is_open_model(operation):
         return _model(operation, nobody)
+    return _tool(operation, _asked(operation), nobody)
+
+
+def _asked(operation: Operation) -> Call:
     asked = operation.plan.request
-    return _tool(operation, Call(name=text(asked.name) or "?", call_id=text(asked.id)), nobody)
+    return Call(name=text(asked.name) or "?", call_id=text(asked.id))
+
+
+def _beyond(told: Projection, batch: Batch) -> Iterator[Operation]:
+    """The open operations of calls that a damaged answer does not show any more."""
+    for operation in told.operations.values():
+        place = place_in_batch(operation.id)
+        beyond = place is not None and place[0] == batch.answer and place[1] >= len(batch.calls)
+        if beyond and operation.state != "completed":
+            yield operation
 
 
 def _is_open_model(operation: Operation) -> bool:
@@ -103,7 +119,8 @@ def _tool(operation: Operation, asked: Call, claim: Claim) -> Pending:
     question = handle.get("kind") == "user"
     note = _note(operation, claim, status)
     if handle.get("kind") == "approval":
-        note = f"approval: {operation.decision or 'asked for'}"
+        asked_for = f"approval: {operation.decision or 'asked for'}"
+        note = asked_for if operation.state == "parked" else f"{asked_for}; {note}"
     given = operation.plan.request.arguments
     return Pending(
         kind="input" if question else "tool",
