@@ -126,6 +126,39 @@ def test_a_failed_run_in_two_spellings(sample: str) -> None:
     assert run.resume().reasons == ("not_resumable",)
 
 
+PYTHON = """Traceback (most recent call last):
+  File "/srv/old.py", line 3, in read
+    raise KeyError("a")
+KeyError: 'a'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/srv/app.py", line 7, in <module>
+    main()
+  File "/srv/app.py", line 5, in main
+    raise OSError("full")
+OSError: full
+"""
+JAVA = "IOException: full\n\tat a.B.c(B.java:5)\n\tat a.Main.main(Main.java:7)\nCaused by: x\n\tat o.P.q(P.java:1)\n"
+
+
+@pytest.mark.parametrize(
+    ("stack", "expected"),
+    [
+        (PYTHON, ("/srv/app.py:7 in <module>", "/srv/app.py:5 in main")),
+        (JAVA, ("a.Main.main(Main.java:7)", "a.B.c(B.java:5)")),
+        ("full", None),
+    ],
+)
+def test_where_in_the_code_a_failure_comes_from(path: Path, stack: str, expected: tuple[str, ...] | None) -> None:
+    event = {"name": "exception", "attributes": [attribute("exception.stacktrace", stack)]}
+    run = opened(path, lines(genai(0, "invoke_agent", None) | {"status": {"code": 2}, "events": [event]}))
+    error = run.run().error
+    assert error is not None
+    assert error.frames == expected
+
+
 def test_the_kind_of_a_failure_without_an_exception(path: Path) -> None:
     """`error.type` says it, where no exception was recorded."""
     failed = {"status": {"code": 2, "message": "the disk is full"}}

@@ -11,7 +11,7 @@ from operator import eq
 from inspector.formats.linefile import BROKEN, visible
 from inspector.formats.readers.opentelemetry import genai, talk
 from inspector.formats.readers.opentelemetry.parents import WALKED, Parents, once
-from inspector.formats.readers.opentelemetry.span import Span
+from inspector.formats.readers.opentelemetry.span import Span, frames
 from inspector.formats.readers.opentelemetry.units import LATEST, UNKNOWN, SpanFile
 from inspector.formats.search import NOWHERE, Search, needles
 from inspector.model.run import Definition, Problem, RawRecord, Resume, Run, RunError, State, Step, Usage
@@ -176,6 +176,7 @@ class Trace:
             type=kind if isinstance(kind, str) else None,
             step=place,
             where=self._path(place),
+            frames=frames(told.get("exception.stacktrace")),
         )
 
     def _reaches(self, seq: int, root: int) -> bool:

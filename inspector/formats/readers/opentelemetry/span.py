@@ -6,6 +6,7 @@ OTLP as the specification has it (hexadecimal ids, numbers for enums), OTLP as a
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,6 +20,11 @@ LAST = 253_402_300_800 * 10**9
 """The nanosecond behind the year 9999, which no time can name."""
 NESTED = 64
 """Levels of lists and maps in an attribute that are spelled out."""
+
+FRAMES = 10
+"""Places of a stack trace that are told, the innermost."""
+_PYTHON = re.compile(r'^\s*File "(.+)", line (\d+), in (.+?)\s*$', re.MULTILINE)
+_OTHERS = re.compile(r"^\s*at (.+?)\s*$", re.MULTILINE)
 
 
 class Event(Record, frozen=True, kw_only=True):
@@ -52,6 +58,16 @@ class Span(Record, frozen=True, kw_only=True):
         """The attributes of the last exception that was recorded in it."""
         found = [event.attributes for event in self.events if event.name == "exception"]
         return found[-1] if found else None
+
+
+def frames(stack: Value) -> tuple[str, ...] | None:
+    """The places in the code that a stack trace names, the innermost last; None where it names none. Of errors behind
+    each other Python tells the raised one last, Java and JavaScript tell it, and its innermost place, first."""
+    if not isinstance(stack, str):
+        return None
+    found = [f"{file}:{line} in {name}" for file, line, name in _PYTHON.findall(stack.rpartition("Traceback (")[2])]
+    found = found or _OTHERS.findall(stack.partition("Caused by:")[0])[FRAMES - 1 :: -1]
+    return tuple(found[-FRAMES:]) or None
 
 
 def read(value: Value, resource: Value = None, scope: Value = None) -> Span:
