@@ -87,9 +87,9 @@ class Conversation:
         self._ends.append(max(self._seen, self.prelude))
         self._models.append(self._models[-1] + (kind in "ac"))
 
-    def models(self) -> int:
-        """How many of the steps are model calls."""
-        return self._models[-1]
+    def models(self, upto: int = -1) -> int:
+        """How many of the steps are model calls; of the first `upto` steps alone, if it is given."""
+        return self._models[upto]
 
     def steps(self) -> "Steps":
         """The steps, built when asked for."""

@@ -270,6 +270,23 @@ def test_a_model_call_that_failed_is_a_step(tmp_path: Path) -> None:
     assert (len(messages), state.pending) == (4, ())
 
 
+def test_model_calls_are_timed_where_the_outbox_still_tells_of_them(tmp_path: Path) -> None:
+    def times(name: str, row: made.Row) -> list[tuple[str | None, str | None]]:
+        return [(step.started, step.ended) for step in only(tmp_path / name, row).steps(1, 9) if step.kind == "model"]
+
+    second = {"call_id": "op_model_cycle_2_main:attempt:1"}
+    begun = made.event("model_call_started", NOW - 5, **second)
+    outbox = [begun, made.event("model_call_completed", NOW - 4, **second)]
+    known = ("2027-01-15T07:59:55.000Z", "2027-01-15T07:59:56.000Z")
+    assert times("killed", made.killed(event_outbox=outbox)) == [(None, None), known]
+    outbox = [begun, made.event("model_call_failed", NOW - 4, outcome="definitive", **second)]
+    assert times("failed", made.failed(event_outbox=outbox)) == [(None, None), known]
+    # When a recovery says that it does not know how a call ended, that is not when it ended.
+    outbox = [begun, made.event("model_call_failed", NOW - 4, outcome="ambiguous", **second)]
+    row = made.failed(event_outbox=outbox, model_call_journal=[made.model_entry(2, "ambiguous")])
+    assert times("aborted", row) == [(None, None), (known[0], None)]
+
+
 def test_an_aborted_run_keeps_its_evidence(tmp_path: Path) -> None:
     calls = (made.SHIP,)
     cut = made.tool_entry(

@@ -144,6 +144,50 @@ def test_a_model_request_without_an_answer(tmp_path: Path) -> None:
     ]
 
 
+SECOND = {"call_id": "m2", "operation_id": "op2", "operation": "agent_cycle", "model": "m-1"}
+
+
+def test_a_model_call_that_a_run_failed_at_is_a_step(tmp_path: Path) -> None:
+    events = Events().begin().model(1, "Weighing.", WEIGH).tool(WEIGH).add("model_call_started", **SECOND)
+    spent = {"input_tokens": 7, "output_tokens": 0}
+    events.add("model_call_failed", **SECOND, error_code="rejected", outcome="definitive", usage=spent)
+    run = opened(events.add("run_failed", error="the quota is used up").write(tmp_path / "e.jsonl"))
+    assert kinds(run) == [("model", "done"), ("tools", "done"), ("model", "failed")]
+    (step,) = run.steps(3, 4)
+    assert (step.error, step.started, step.ended) == (
+        "rejected",
+        "2027-01-15T08:00:10.000Z",
+        "2027-01-15T08:00:11.000Z",
+    )
+    found = run.run()
+    assert found.usage is not None
+    assert (found.steps, found.usage.input_tokens, found.error and found.error.step) == (3, 17, 3)
+    assert texts(run, 3) == texts(run, 2)
+    raw = run.raw(3)
+    assert raw is not None
+    assert "model_call_failed" in raw.text
+    assert run.definition().model == "m-1"
+
+
+def test_a_model_call_that_was_made_again_is_no_step(tmp_path: Path) -> None:
+    events = Events().begin().add("model_call_started", **SECOND)
+    events.add("model_call_failed", **SECOND, error_code="rejected", outcome="definitive")
+    run = opened(events.model(2, "Done.").add("run_failed", error="no").write(tmp_path / "e.jsonl"))
+    assert kinds(run) == [("model", "done")]
+
+
+def test_a_model_call_whose_end_nobody_saw_waits_for_a_decision(tmp_path: Path) -> None:
+    events = Events().begin().add("model_call_started", **SECOND)
+    events.add("model_call_failed", **SECOND, error_code="model_outcome_ambiguous", outcome="ambiguous")
+    events.add("reconciliation_required", operation_id="op2", operation_kind="model")
+    (found,) = pending(opened(events.write(tmp_path / "e.jsonl")))
+    assert (found.kind, found.name, found.status) == ("model", "m-1", "ambiguous")
+    assert (found.call_id, found.internal_call_id) == ("m2", "op2")
+    events.add("model_call_started", **{**SECOND, "call_id": "m2-again"})
+    (found,) = pending(opened(events.write(tmp_path / "e.jsonl")))
+    assert found.call_id == "m2-again"
+
+
 def test_without_diagnostics_the_calls_are_known(tmp_path: Path) -> None:
     events = Events().begin().model(1, "", logged=False).tool(WEIGH).done()
     run = opened(events.write(tmp_path / "e.jsonl"))

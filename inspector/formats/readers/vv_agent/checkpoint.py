@@ -13,7 +13,7 @@ from inspector.formats.readers.vv_agent.columns import Row
 from inspector.formats.readers.vv_agent.definition import definition, prompt, verify
 from inspector.formats.readers.vv_agent.journal import Batch, Journal, journal
 from inspector.formats.readers.vv_agent.layout import lay
-from inspector.formats.readers.vv_agent.ledger import answered, total, trailing, usage
+from inspector.formats.readers.vv_agent.ledger import UNTIMED, answered, call_times, total, trailing, usage
 from inspector.formats.readers.vv_agent.messages import Transcript, answer, result_message
 from inspector.formats.readers.vv_agent.owed import question, replies, undone
 from inspector.formats.readers.vv_agent.problems import Problems
@@ -136,9 +136,11 @@ class _Run:
         tail = [answer(receipt, "content", self.row, self.row.where("model_call_journal"))] if receipt else []
         self.stored = Transcript(self.row, "messages", record.messages, tail)
         self.waits = waiting(record.cycles)
+        self.times = call_times(self._events())
         self.batch = self._batch(database)
         self.conversation = self._conversation(self._messages(tail), self.batch)
-        self.more = trailing(record.status, record.journal, record.calls, record.cycles or ())
+        self.answers = answered(record.calls)
+        self.more = trailing(record.status, record.journal, record.calls, record.cycles or (), self.times)
         self.steps = Timeline(self.conversation, self.more, self._dress)
 
     def run(self) -> Run:
@@ -217,18 +219,13 @@ class _Run:
         if record.ended and not (record.journal.models or record.journal.tools):
             return None
         policy = mapping(record.definition.get("checkpoint_policy"))
-        since = {
-            text(event.get("call_id")) or "": moment(event.get("created_at"))
-            for kind, event in self._events()
-            if kind == "model_call_started"
-        }
+        since = {call_id: began for call_id, (began, _) in self.times.items()}
         batch = Batch(record.journal, self.row, record.claim, policy, since).pending()
         origin = self.row.value("suspended_origin", dict) or {}
         request = self.row.value("active_host_interaction", dict) or origin.get("active_host_interaction")
         return [*batch, *replies(request, self.row, record.cycles or (), database)] or None
 
     def _conversation(self, messages: Sequence[Message], batch: Sequence[Pending] | None) -> Conversation:
-        spent = answered(self.record.calls)
         cut = self.record.ended and batch is not None and self.record.status not in ("wait_user", "completed")
         if self.record.ended and batch is None:
             told = Conversation(messages, self.layout.prelude, letters=self.layout.letters)
@@ -238,10 +235,18 @@ class _Run:
             self.layout.prelude,
             letters=self.layout.letters,
             batch=() if cut else batch,
-            usage=lambda number: spent[number] if number < len(spent) else None,
+            usage=lambda number: usage(self._answer(number).get("usage")),
         )
 
+    def _answer(self, number: int) -> dict[str, Any]:
+        """The ledger's entry of a model answer of the conversation; {} where it has none."""
+        return self.answers[number] if number < len(self.answers) else {}
+
     def _dress(self, step: Step) -> Step:
+        if step.kind == "model":
+            entry = self._answer(self.conversation.models(step.seq) - 1)
+            began, ended = self.times.get(text(entry.get("call_id")) or "", UNTIMED)
+            return msgspec.structs.replace(step, started=began, ended=ended)
         last = step.seq == len(self.conversation)
         if last and step.kind == "tools" and any(one.status == "waiting" for one in self.batch or ()):
             return msgspec.structs.replace(step, status="pending")

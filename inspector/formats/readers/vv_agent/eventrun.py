@@ -31,6 +31,9 @@ class Event(msgspec.Struct):
     tool_call_id: str | None = None
     tool_name: str | None = None
     operation: str | None = None
+    operation_id: Any = None
+    model: Any = None
+    outcome: Any = None
     call_id: str | None = None
     code: str | None = None
     error_code: Any = None
@@ -67,7 +70,8 @@ class Answer(msgspec.Struct):
 
 
 class EventRun:
-    """The events of one run so far."""
+    """The events of one run so far. `models` are the model calls of which it is not known how they ended, `failed` is
+    the line, the begin and the end of a cycle's own that failed and was not made again."""
 
     def __init__(self, run_id: str) -> None:
         self.id = run_id
@@ -76,7 +80,8 @@ class EventRun:
         self.began, self.ended = array("d"), array("d")
         self.spent: list[Usage | None] = []
         self.usages: list[Usage | None] = []
-        self.models: dict[str, tuple[int, float | None]] = {}
+        self.models: dict[str, Event] = {}
+        self.failed: tuple[int, float | None, Event] | None = None
         self.tools: dict[str, Any] = {}
         self.end: Event | None = None
         self.first: Event | None = None
@@ -115,19 +120,26 @@ class EventRun:
         self.ended.append(-1.0 if ended is None else ended)
 
     def _model(self, event: Event, line: int) -> None:
-        call_id = event.call_id or ""
+        call_id, own = event.call_id or "", event.operation in ("agent_cycle", None)
         if event.type == "model_call_started":
-            self.models[call_id] = line, event.created_at
-            if event.operation in ("agent_cycle", None):
-                self._answer, self._started = None, event.created_at
+            again = [known for known, other in self.models.items() if _same(other, event)]
+            for known in again:
+                del self.models[known]
+            self.models[call_id] = event
+            if own:
+                self.model = text(event.model) or self.model
+                self._answer, self._started, self.failed = None, event.created_at, None
             return
-        self.models.pop(call_id, None)
+        if event.type == "model_call_failed" and event.outcome == "ambiguous":
+            return
+        begun = self.models.pop(call_id, None)
         spent = usage(event.usage)
-        if event.type == "model_call_completed":
-            self.spent.append(spent)
-            if event.operation in ("agent_cycle", None):
-                self.usages.append(spent)
-                self._said(event.created_at)
+        self.spent.append(spent)
+        if event.type == "model_call_completed" and own:
+            self.usages.append(spent)
+            self._said(event.created_at)
+        elif event.type == "model_call_failed" and own:
+            self.failed = line, begun.created_at if begun else None, event
 
     def _said(self, ended: float | None = None) -> Answer:
         """The message of the cycle, begun by whichever of its events comes first."""
@@ -151,3 +163,8 @@ class EventRun:
         known.state = state
         if state == "completed":
             self._add("t", line, known.at, event.created_at)
+
+
+def _same(one: Event, other: Event) -> bool:
+    """Whether two events tell of attempts at the same operation."""
+    return one.operation_id is not None and one.operation_id == other.operation_id

@@ -7,8 +7,8 @@ import msgspec
 
 from inspector.formats.conversation import Conversation
 from inspector.formats.memory import MemoryRun
-from inspector.formats.readers.vv_agent.eventrun import Answer, EventRun, Made
-from inspector.formats.readers.vv_agent.ledger import total
+from inspector.formats.readers.vv_agent.eventrun import Answer, Event, EventRun, Made
+from inspector.formats.readers.vv_agent.ledger import failed_call, total
 from inspector.formats.readers.vv_agent.messages import content
 from inspector.formats.readers.vv_agent.shapes import mapping, moment, sequence, text
 from inspector.formats.readers.vv_agent.timeline import Timeline
@@ -53,6 +53,7 @@ def run_of(told: EventRun, log: Log) -> MemoryRun:
         definition=Definition(
             tools=tuple(_tool(name, known) for name, known in told.tools.items()) or None,
             tools_known="called" if told.tools else "none",
+            model=clean(told.model) if told.model else None,
         ),
         steps=shape.steps,
         state=shape.state,
@@ -132,7 +133,7 @@ class _Shape:
             batch=self._batch(messages),
             usage=lambda number: usages[number] if number < len(usages) else None,
         )
-        self.steps = Timeline(self.conversation, (), self._dress)
+        self.steps = Timeline(self.conversation, self._failed(), self._dress)
 
     def run(self) -> Run:
         told, end = self._told, self._told.end
@@ -153,13 +154,18 @@ class _Shape:
         )
 
     def state(self, seq: int) -> State | None:
-        return self.conversation.state(seq) if 0 <= seq <= len(self.conversation) else None
+        if not 0 <= seq <= len(self.steps):
+            return None
+        return msgspec.structs.replace(self.conversation.state(min(seq, len(self.conversation))), step=seq)
 
     def raw(self, seq: int) -> RawRecord | None:
-        if not 0 <= seq <= len(self.conversation):
+        if not 0 <= seq <= len(self.steps):
             return None
-        begin, end = self.conversation.span(seq)
-        lines = sorted({line for ref in self._told.refs[begin:end] for line in _lines(ref)})
+        if seq > len(self.conversation):
+            lines = [self._told.failed[0]] if self._told.failed else []
+        else:
+            begin, end = self.conversation.span(seq)
+            lines = sorted({line for ref in self._told.refs[begin:end] for line in _lines(ref)})
         if not lines:
             return None
         events = [self._log.event(line) for line in lines]
@@ -208,7 +214,7 @@ class _Shape:
             return [Pending(kind="input", name=name, status="waiting", arguments=asked)]
         if self.over:
             return ()
-        found = [_model(*known) for known in self._told.models.values()]
+        found = [_model(known) for known in self._told.models.values()]
         answer = self._last
         if answer is not None:
             made = {clean(call_id): known for call_id, known in answer.calls.items()}
@@ -217,6 +223,13 @@ class _Shape:
                 if known is None or known.state != "completed":
                     found.append(_pending(call, known, bool(self._log.problems())))
         return found
+
+    def _failed(self) -> list[Step]:
+        """The model call that an ended run failed at, which left no message."""
+        if not self.over or self._told.failed is None:
+            return []
+        _, began, event = self._told.failed
+        return [failed_call(event.error_code, event.usage, moment(began), moment(event.created_at))]
 
     def _dress(self, step: Step) -> Step:
         begin, end = self.conversation.span(step.seq)
@@ -235,9 +248,15 @@ def _lines(ref: int | Answer) -> list[int]:
     return [line for line in (ref.line, *(made.line for made in ref.calls.values())) if line is not None]
 
 
-def _model(line: int, at: float | None) -> Pending:
+def _model(begun: Event) -> Pending:
     return Pending(
-        kind="model", name="model", status="ambiguous", since=moment(at), note="started; no answer is logged"
+        kind="model",
+        name=clean(text(begun.model) or "model"),
+        status="ambiguous",
+        call_id=clean(begun.call_id) if begun.call_id else None,
+        internal_call_id=clean(text(begun.operation_id) or "") or None,
+        since=moment(begun.created_at),
+        note="started; no answer is logged",
     )
 
 
