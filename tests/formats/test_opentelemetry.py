@@ -190,6 +190,15 @@ def test_an_approval_that_the_run_itself_names() -> None:
     )
 
 
+def test_the_prompt_stands_until_the_first_answer(path: Path) -> None:
+    run = opened(path, lines(genai(0, "invoke_agent", None), *CHAT))
+    for step in (0, 1):
+        state = run.state(step)
+        assert state is not None
+        assert [message.text for message in state.messages or ()] == ["look"]
+        assert (state.step, state.pending) == (step, ())
+
+
 def test_states_follow_the_calls(path: Path) -> None:
     run = opened(path, lines(*CHAT, genai(0, "invoke_agent", parent=None)))
     states = [run.state(seq) for seq in range(4)]

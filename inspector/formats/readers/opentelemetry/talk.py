@@ -72,12 +72,16 @@ def _agents(run: "Trace", seq: int) -> tuple[Agent, Agent]:
 
 def state(run: "Trace", step: int) -> State:
     """The state after a step: what the last model call before it and the tools run since then tell, of the agent that
-    the step is of, or of the one around that as long as it has not called a model. The attributes of the step's own
-    span are its values; those of the resource belong to step 0."""
+    the step is of, or of the one around that as long as it has not called a model; before the first such call, what
+    that one began with. The attributes of the step's own span are its values; those of the resource belong to step
+    0."""
     if step == 0:
-        return _before(run)
+        first = run.span(1) if len(run) else None
+        return _before(run, 0, first.resource if first else {})
     seen = Seen(run, step)
     values = _values(run.span(step))
+    if not seen.calls:
+        return _before(run, step, values)
     talking = _talking(run, step, seen)
     call = seen.calls.get(talking)
     said = genai.conversation(call) if call else None
@@ -128,16 +132,16 @@ def _values(span: Span | None) -> dict[str, Value]:
     }
 
 
-def _before(run: "Trace") -> State:
-    first = run.span(1) if len(run) else None
-    for seq in range(1, min(len(run), BACK) + 1):
+def _before(run: "Trace", step: int, values: dict[str, Value]) -> State:
+    """The state after a step that no model call comes before: of those behind it, the first one's prompt."""
+    for seq in range(step + 1, min(len(run), BACK) + 1):
         span = run.span(seq)
         if span and genai.kind(span) == "model":
             said = genai.conversation(span)
             answer = len(list(genai.messages(genai.attribute(span, genai.OUTPUT))))
             prompt = None if said is None else tuple(said[: len(said) - answer])
-            return State(step=0, messages=prompt, pending=() if said else None, values=first.resource if first else {})
-    return State(step=0, values=first.resource if first else {})
+            return State(step=step, messages=prompt, pending=() if said else None, values=values)
+    return State(step=step, values=values)
 
 
 def _back(run: "Trace", step: int) -> Iterator[Span]:
