@@ -68,8 +68,9 @@ class Desk:
             case Opened():
                 screen = self.screen_of(report)
                 self.app.push_screen(screen)
-                if self._shows is not None and self._shows.ended is not None:  # before there was a screen to tell it
-                    screen.call_after_refresh(self.over, self._shows)
+                if self._shows is not None:  # what it has told until the screen was there
+                    if self._shows.ended is not None:
+                        screen.call_after_refresh(self.over, self._shows)
                     screen.call_after_refresh(screen.update_live)
             case Failed() if run is None:
                 self._failed(report)
