@@ -168,7 +168,9 @@ def _walk_run(run: RunSource) -> None:
     shown = view(run, last, 1, last + 1)
     _document(shown, View)
     _lines(report(shown))
-    assert shown.run.steps == last, f"run.steps is {shown.run.steps}, there are {last}"
+    assert shown.run.steps == last or (shown.run.steps, last) == (None, 0), (
+        f"run.steps is {shown.run.steps}, there are {last}"
+    )
     assert [step.seq for step in shown.steps] == list(range(1, last + 1))
     assert list(run.steps(2, 4)) == shown.steps[1:3]
     assert list(run.steps(last, last + 5)) == shown.steps[max(last - 1, 0) :]

@@ -291,7 +291,7 @@ def test_a_base_folder_lists_its_runs_newest_last(tmp_path: Path) -> None:
     assert runs.source.format == "wfpy"
     rows = [(row.id, row.status, row.steps) for row in runs.rows()]
     assert rows == [
-        ("gone", "unknown", 0),
+        ("gone", "unknown", None),
         ("2026-11-29T10-00-00-000Z_aaaaaaaa", "failed", 4),
         ("later", "completed", 5),
     ]

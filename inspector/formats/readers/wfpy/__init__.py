@@ -3,7 +3,7 @@
 import os
 
 from inspector.formats.reader import Probe, Reader
-from inspector.formats.readers.wfpy.names import JOURNAL, LOG, is_base, is_run_folder, kind_of
+from inspector.formats.readers.wfpy.names import CONTEXTS, JOURNAL, LOG, is_base, is_run_folder, kind_of
 from inspector.model.source import RunSet
 
 
@@ -26,7 +26,8 @@ def _open(probe: Probe) -> RunSet:
     if kind == LOG:
         return Log(probe.path)
     folder = os.path.dirname(probe.path) or os.curdir
-    if os.path.basename(probe.path) == kind and os.path.isfile(probe.path):
+    own = os.path.basename(probe.path) in (kind, *CONTEXTS) and os.path.isfile(probe.path)
+    if own and is_run_folder(folder):
         return OneRun(WfpyRun(probe.path, in_folder(folder)), _label(folder))
     return OneRun(WfpyRun(probe.path, Artifacts({kind: probe.path}, None, {kind: probe.file})), probe.file.label)
 

@@ -11,6 +11,8 @@ RECORD = "run.wf-run.json"
 VIEWER = "run.wf-viewer.json"
 LIVE = "run.wf-viewer.live.json"
 LOG = "run-log.jsonl"
+CONTEXTS = {"run.wf-context.json": "contextVersion", "run.wf-agent-context.json": "agents"}
+"""Files that repeat a part of the record, and a key that tells them."""
 NAMES = (JOURNAL, CHECKPOINT, TRACE, RECORD, VIEWER)
 
 _LIVE = ("run.wf-viewer.live.json", "run.wf-context.live.json", "run.wf-agent-context.live.json")
@@ -34,6 +36,8 @@ def kind_of(probe: Probe) -> str | None:
         if keys <= probe.keys.keys():
             logged = name == RECORD and not {"actors", "workDir"} & probe.keys.keys()
             return LOG if logged else name
+    if {"runId", "workflowName"} <= probe.keys.keys() and probe.keys.keys() & CONTEXTS.values():
+        return RECORD
     return None
 
 

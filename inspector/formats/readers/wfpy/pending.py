@@ -15,13 +15,15 @@ WIDTH = 60
 
 def at_end(
     outcome: Outcome, checkpoint: Checkpoint | None, rebuilt: Rebuilt | None, active: list[str]
-) -> tuple[Pending, ...]:
-    """What is pending after the last step of a run."""
+) -> tuple[Pending, ...] | None:
+    """What is pending after the last step of a run; None where no file says."""
+    if outcome.status == "completed":
+        return ()
     if outcome.status == "failed":
-        return tuple(_failed(outcome, checkpoint, rebuilt))
+        return tuple(_failed(outcome, checkpoint, rebuilt)) or None
     if outcome.status in ("interrupted", "running", "cancelled") and rebuilt is not None:
         return tuple(_open(outcome, rebuilt, active))
-    return ()
+    return None
 
 
 def _failed(outcome: Outcome, checkpoint: Checkpoint | None, rebuilt: Rebuilt | None) -> Iterator[Pending]:

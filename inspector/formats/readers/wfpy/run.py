@@ -78,6 +78,11 @@ class WfpyRun:
         return len(self.artifacts.trace) if self.artifacts.trace is not None else 0
 
     @property
+    def counted(self) -> bool:
+        """Whether a file tells the firings: without a journal or trace nobody knows how many there were."""
+        return self.rebuilt is not None or self.artifacts.trace is not None
+
+    @property
     def _indexed(self) -> bool:
         return self._checked == self._mark
 
@@ -157,7 +162,7 @@ class WfpyRun:
             name=run_name(self.artifacts, self._checkpoint, self.rebuilt),
             kind="dataflow",
             status=found.status,
-            steps=len(self),
+            steps=len(self) if self.counted else None,
             started=found.started,
             ended=found.ended,
             resumed_from=found.resumed_from,

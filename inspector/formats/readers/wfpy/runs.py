@@ -57,7 +57,7 @@ class OneRun:
 
 def row_of(run: WfpyRun, label: str) -> RunRow:
     """A run's line in a list; its firings are counted, without indexing it."""
-    return msgspec.structs.replace(row(run, label), steps=_count(run))
+    return msgspec.structs.replace(row(run, label), steps=_count(run) if run.counted else None)
 
 
 def _count(run: WfpyRun) -> int:
@@ -129,7 +129,7 @@ class Base:
         for run_id, facts in _log(os.path.join(self._path, LOG), self._problems):
             if run_id not in self._folders and run_id not in self._logged:
                 self._logged[run_id] = facts
-                yield run_id, row(self._run_of_log(run_id), run_id)
+                yield run_id, row_of(self._run_of_log(run_id), run_id)
 
     def _row(self, name: str) -> RunRow:
         """The row of a folder; it is looked into again only when a file in it changed."""
@@ -229,4 +229,4 @@ class Log(Base):
         for run_id, facts in _log(self._path, self._problems):
             self._logged[run_id] = facts
         for run_id in self._logged:
-            yield run_id, row(self._run_of_log(run_id), run_id)
+            yield run_id, row_of(self._run_of_log(run_id), run_id)

@@ -323,11 +323,13 @@ def edge_token(token: Value, folder: str | None) -> Value:
 
 def recorded_state(record: Facts | None, network: Network, step: int) -> State:
     """What the run record says of the end: how often the actors fired, and the outputs."""
-    actors, outputs = [], record.object("outputs") if record is not None else {}
+    actors, chats, outputs = [], list[model.Message](), record.object("outputs") if record is not None else {}
     for entry in record.objects("actors") if record is not None else ():
         name = entry.get("instanceName")
         if isinstance(name, str):
             actors.append(model.Actor(id=name, fire_count=whole(entry.get("fireCount"))))
+    for entry in (*record.objects("actors"), *record.objects("agents")) if record is not None else ():
+        chats += messages(entry.get("chatHistory"), str(entry.get("instanceName") or "agent"))
     queues = []
     for queue in network.queues():
         out = outputs.get(queue.in_port) if not queue.scope.path else None
@@ -335,10 +337,13 @@ def recorded_state(record: Facts | None, network: Network, step: int) -> State:
         tokens = tuple(typed(token) for token in out) if known and isinstance(out, list) else None
         kind: model.Contents = "unknown" if tokens is None else "complete"
         queues.append(shown(queue, None if tokens is None else len(tokens), kind, tokens))
-    context = record.object("context") if record is not None else {}
+    store = None
+    if record is not None:
+        store = record.object("context").get("contextStore", record.value("contextStore"))
     return State(
         step=step,
         queues=tuple(queues) if queues else None,
         actors=tuple(actors) if actors else None,
-        values=store_of(context.get("contextStore")),
+        messages=tuple(chats) or None,
+        values=store_of(store),
     )
