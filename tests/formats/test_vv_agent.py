@@ -572,6 +572,17 @@ def test_arguments_that_are_no_json_stay_text(tmp_path: Path) -> None:
     assert any("no JSON" in words for words in complaints(run))
 
 
+def test_arguments_of_an_open_call_that_are_no_json_are_told_once(tmp_path: Path) -> None:
+    call = {**made.SHIP, "arguments": '{"crate": '}
+    row = made.killed(model_call_journal=[made.model_entry(2, "succeeded", "Shipping.", call)], tool_journal=[])
+    run = only(tmp_path, row)
+    assert pending(run)["c2"].arguments == '{"crate": '
+    after(run, len(run))
+    assert [words.partition("]")[2] for words in complaints(run)] == [
+        ".model_call_journal.response.tool_calls[0].arguments: the arguments are no JSON: shown as text"
+    ]
+
+
 def test_a_long_transcript_is_decoded_where_it_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("inspector.formats.readers.vv_agent.columns.WHOLE_LIMIT", 100)
     run = only(tmp_path, made.finished())

@@ -133,7 +133,8 @@ class _Run:
         history = len(sequence(record.definition.get("initial_messages")))
         receipt = None if record.ended else record.journal.receipt
         self.layout = lay(record.messages, record.cycles, receipt, history)
-        tail = [answer(receipt, "content", self.row, self.row.where("model_call_journal"))] if receipt else []
+        place = f"{self.row.where('model_call_journal')}.response"
+        tail = [answer(receipt, "content", self.row, place)] if receipt else []
         self.stored = Transcript(self.row, "messages", record.messages, tail)
         self.waits = waiting(record.cycles)
         self.times = call_times(self._events())
