@@ -18,7 +18,7 @@ from inspector.formats.traceops import Found, operations, overlaid
 from inspector.model.changes import Change
 from inspector.model.large import replaced
 from inspector.model.records import FORMAT, Attempt, Checkpoint, End, Header, Move, Operation, Program, StepRecord
-from inspector.model.run import Definition, Resume, Run, RunStatus, SourceInfo, State
+from inspector.model.run import Definition, Problem, Resume, Run, RunStatus, SourceInfo, State
 from inspector.model.text import one_line
 
 NAME = "runinspect"
@@ -48,6 +48,7 @@ class TraceRun(TraceLines):
         self._peeked: tuple[int | None, End | None] | None = None
         self._open: tuple[int, Sequence[Found]] = (-1, ())
         self._machine = (-1, False)
+        self._order: tuple[int, Problem | None] = (-1, None)
 
     def apart(self) -> Apart:
         """Where its large values stand."""
@@ -189,6 +190,36 @@ class TraceRun(TraceLines):
             found = self.decode(line.rstrip(), offset)
             return isinstance(found, Checkpoint) and isinstance(found.machine, dict) and bool(found.machine)
         return False
+
+    def problems(self) -> Sequence[Problem]:
+        found = super().problems()
+        if found or not self.indexed:  # a damaged step is missing, too, and has been told
+            return found
+        if self._order[0] != self._known:
+            self._order = self._known, self._disorder()
+        return [self._order[1]] if self._order[1] else found
+
+    def _disorder(self) -> Problem | None:
+        """The first step whose number is not the one that it should have; only the last one's is always looked at."""
+        right, wrong = 0, len(self.starts)
+        if self._number(wrong) == wrong:
+            return None
+        while wrong - right > 1:
+            middle = (right + wrong) // 2
+            right, wrong = (middle, wrong) if self._number(middle) == middle else (right, middle)
+        number = self._number(wrong)
+        told = "is there again" if number < wrong else f"follows step {right}: what stood between them is missing"
+        where = str(self._scan.place(self.starts[wrong - 1]))
+        return Problem(
+            severity="error",
+            where=where,
+            message=f"step {number} {told}; no state behind it is known before the next checkpoint",
+        )
+
+    def _number(self, step: int) -> int:
+        """The number that the file gives a step."""
+        found = self._change(step) if step else None
+        return found[1] if found else step
 
     def state(self, step: int) -> State | None:
         if not 0 <= step <= len(self.starts):

@@ -740,3 +740,18 @@ def test_what_was_decided_since_is_found_by_its_call_however_many_there_are(monk
     assert (first.status, first.note) == ("waiting", "answer: Which one?")
     assert {other.status for other in others} == {"approved"}
     assert len(looked) == count
+
+
+def test_a_step_that_is_missing_or_there_twice_is_named(path: Path) -> None:
+    found = records(9, every=0)
+    lines = traces.lines(found)
+    at = next(n for n, one in enumerate(found) if isinstance(one, StepRecord) and one.step.seq == 4)
+    begin = sum(len(line) + 1 for line in lines[: at + 1])
+    run = opened(path, b"\n".join([*lines[: at + 1], lines[at], *lines[at + 1 :]]) + b"\n")
+    (problem,) = run.problems()
+    assert problem.where == f"{path.name}:{at + 2} byte {begin}"
+    assert problem.message == "step 4 is there again; no state behind it is known before the next checkpoint"
+    run = opened(path, b"\n".join([*lines[:at], *lines[at + 1 :]]) + b"\n")
+    (problem,) = run.problems()
+    assert "step 5 follows step 3: what stood between them is missing" in problem.message
+    assert opened(path, text(found)).problems() == []
