@@ -40,6 +40,21 @@ def test_a_nested_firing_takes_a_token_in_and_out(tmp_path: Path) -> None:
     assert told(run) == []
 
 
+def test_who_fires_next_is_ready_before_its_workflow_took_the_token_in(tmp_path: Path) -> None:
+    run = opened(folder(tmp_path / "run", nested(2)))
+    names = [[one.name for one in state_at(run, step).pending or ()] for step in range(6)]
+    assert names == [["a"], ["a"], ["a"], ["box/b"], ["box/b"], ["box"]]
+    assert [one.status for one in state_at(run, 5).pending or ()] == ["ambiguous"]
+
+
+def test_a_workflow_around_what_may_fire_is_not_told_too(tmp_path: Path) -> None:
+    writer = nested(1).fire("box/d", put={"d.Out-->b.More": [1]})
+    writer.fire("box/b", {INSIDE: [2], "d.Out-->b.More": [1]}, {OUT: [-2]}).fire("box/d", put={"d.Out-->b.More": [1]})
+    writer.fire("box/e", put={"e.Out-->f.In": [1]}).fire("box/f", {"e.Out-->f.In": [1]})
+    run = opened(folder(tmp_path / "run", writer.fire("box/e", put={"e.Out-->f.In": [1]})))
+    assert [one.name for one in state_at(run, len(run)).pending or ()] == ["box/f"]
+
+
 def test_composites_count_their_firings(tmp_path: Path) -> None:
     run = opened(folder(tmp_path / "run", nested(3), run=record([("box", "Proxy", "workflow", 3)])))
     counts = [next(actor for actor in state_at(run, step).actors or () if actor.id == "box") for step in range(7)]

@@ -55,14 +55,23 @@ def _drift(where: tuple[str, ...], checkpoint: Checkpoint, rebuilt: Rebuilt) -> 
 
 
 def _open(outcome: Outcome, rebuilt: Rebuilt, active: list[str]) -> Iterator[Pending]:
-    """Actors with tokens at every input: a firing of theirs may have begun, which no record says."""
+    """Actors with tokens at every input: a firing of theirs may have begun, which no record says. A nested workflow is
+    told where nothing inside of it is: it may have taken its tokens in."""
     last = rebuilt.replay.step
     begun: PendingStatus = "in_flight" if outcome.status == "running" else "ambiguous"
     unsure: PendingStatus = "ready" if active or outcome.status != "interrupted" else "ambiguous"
-    for actor in rebuilt.network.actors():
-        path = "/".join(actor.path)
-        if actor.child is None and (path in active or _has_inputs(actor, last)):
+    actors = {"/".join(actor.path): actor for actor in rebuilt.network.actors()}
+    found = {path for path, actor in actors.items() if path in active or _has_inputs(actor, last)}
+    around = {above for path in found for above in _around(path)}
+    for path, actor in actors.items():
+        if path in found and (actor.child is None or path not in around):
             yield Pending(kind="firing", name=path, status=begun if path in active else unsure)
+
+
+def _around(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _has_inputs(actor: Actor, step: int) -> bool:

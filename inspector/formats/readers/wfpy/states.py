@@ -204,10 +204,14 @@ class RebuiltStates:
         return (fired if now is None else firings.numbers[now] - 1), {"scopes": True} if inside else None
 
     def _ready(self, actors: list[Actor], step: int) -> Iterator[Pending]:
-        """Who could fire: the next firing of each is known, and so is whether its tokens are there."""
+        """Who could fire: the next firing of each is known, and so is whether its tokens are there. Those of the step
+        that follows are, also where a workflow around its actor has yet to take them in."""
         for actor in actors[:ACTORS]:
             index = bisect_right(actor.firings, step)
             if index >= len(actor.firings):
+                continue
+            if actor.firings[index] == step + 1:
+                yield Pending(kind="firing", name="/".join(actor.path), status="ready")
                 continue
             entry = self._rebuilt.journal.entry(self._rebuilt.replay.lines[actor.firings[index] - 1])
             wanted = entry.consumed if entry is not None else None
