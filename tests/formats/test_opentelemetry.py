@@ -199,6 +199,15 @@ def test_the_prompt_stands_until_the_first_answer(path: Path) -> None:
         assert (state.step, state.pending) == (step, ())
 
 
+@pytest.mark.parametrize("kind", ["reasoning", "thinking"])
+def test_what_a_model_thought_is_told_from_what_it_said(path: Path, kind: str) -> None:
+    answer = said("assistant", {"type": kind, "content": "hm"}, "Done.")
+    run = opened(path, lines(genai(0, "chat", None, output__messages=[answer])))
+    state = run.state(1)
+    assert state is not None
+    assert [message.text for message in state.messages or ()] == ["[reasoning: hm]\nDone."]
+
+
 def test_states_follow_the_calls(path: Path) -> None:
     run = opened(path, lines(*CHAT, genai(0, "invoke_agent", parent=None)))
     states = [run.state(seq) for seq in range(4)]

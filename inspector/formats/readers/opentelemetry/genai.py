@@ -185,7 +185,9 @@ def _words(part: Value) -> str:
         return as_text(part) or ""
     content = part.get("content")
     if content is not None:
-        return as_text(content) or ""
+        words = as_text(content) or ""
+        # What a model thought is none of what it said.
+        return f"[reasoning: {words}]" if part.get("type") in ("reasoning", "thinking") else words
     return f"[{_text(part.get('type')) or 'part'}]"
 
 
