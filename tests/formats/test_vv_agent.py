@@ -306,6 +306,10 @@ def test_an_aborted_run_keeps_its_evidence(tmp_path: Path) -> None:
     run = only(tmp_path, row, 10)
     assert kinds(run) == [("model", "done"), ("tools", "done"), ("model", "done"), ("tools", "unknown")]
     assert pending(run)["c2"].status == "ambiguous"
+    asked, _ = after(run, 3)
+    assert [(one.call_id, one.status, one.arguments) for one in asked.pending or ()] == [
+        ("c2", "ready", {"crate": "A"})
+    ]
     _, messages = after(run, 4)
     assert len(messages) == 4
     found = run.run().error

@@ -15,7 +15,7 @@ from inspector.formats.readers.vv_agent.journal import Batch, Journal, journal
 from inspector.formats.readers.vv_agent.layout import lay
 from inspector.formats.readers.vv_agent.ledger import UNTIMED, answered, call_times, total, trailing, usage
 from inspector.formats.readers.vv_agent.messages import Transcript, answer, result_message
-from inspector.formats.readers.vv_agent.owed import question, replies, undone
+from inspector.formats.readers.vv_agent.owed import question, replies, undone, unmade
 from inspector.formats.readers.vv_agent.problems import Problems
 from inspector.formats.readers.vv_agent.shapes import mapping, moment, sequence, text
 from inspector.formats.readers.vv_agent.timeline import Timeline
@@ -176,7 +176,7 @@ class _Run:
             if self.more:
                 changes["pending"] = tuple(self.batch or ())
         elif seq > told:
-            changes["pending"] = ()
+            changes["pending"] = tuple(unmade(self.batch or ()))
         elif seq == 0:
             begun = self.record.definition.get("initial_shared_state")
             changes["values"] = {"shared_state": begun} if isinstance(begun, dict) else None

@@ -72,3 +72,10 @@ def _response(database: Database, row: Row, interaction: str | None) -> Value:
 def undone(left: Sequence[Pending]) -> list[Pending]:
     """Calls that an ended run asked for and did not make."""
     return [msgspec.structs.replace(pending, note="the run ended before this call") for pending in left]
+
+
+def unmade(batch: Sequence[Pending]) -> Iterator[Pending]:
+    """The calls of a batch as they were when the model had just asked for them."""
+    for one in batch:
+        if one.kind == "tool":
+            yield Pending(kind="tool", name=one.name, status="ready", call_id=one.call_id, arguments=one.arguments)
