@@ -6,7 +6,7 @@ about a call since, and what one that ran asks for, stand there as events of the
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -47,7 +47,7 @@ def operations(
     """The last record of each operation, in the order in which they began, of those recorded in the lines
     from `begin` on that have no end, or whose step comes after step `last`; then what was decided about calls
     after that step."""
-    found: dict[bytes, int] = {}
+    found: dict[bytes, list[int]] = {}
     decided: list[int] = []
     for line, offset in _lines(file, begin):
         if line.startswith(LEADS[1]):
@@ -65,9 +65,21 @@ def operations(
         if status in _ENDED and seq <= last:
             found.pop(name, None)
         else:
-            found[name] = offset
-    latest = [(offset, decode(line_at(file, offset), offset)) for offset in (*found.values(), *decided)]
-    return [(offset, record) for offset, record in latest if record is not None]
+            found.setdefault(name, []).append(offset)
+    latest = [*map(reversed, found.values()), *([offset] for offset in decided)]
+    return [told for offsets in latest if (told := _first(file, offsets, decode))]
+
+
+def _first(
+    file: File, offsets: Iterable[int], decode: Callable[[bytes, int], Operation | Move | None]
+) -> tuple[int, Operation | Move] | None:
+    """The first of these records that can be read. One whose write was not finished says nothing: what is done
+    follows the write."""
+    for offset in offsets:
+        record = decode(line_at(file, offset), offset)
+        if record is not None:
+            return offset, record
+    return None
 
 
 def _lines(file: File, begin: int) -> Iterator[tuple[bytes, int]]:

@@ -755,3 +755,19 @@ def test_a_step_that_is_missing_or_there_twice_is_named(path: Path) -> None:
     (problem,) = run.problems()
     assert "step 5 follows step 3: what stood between them is missing" in problem.message
     assert opened(path, text(found)).problems() == []
+
+
+def test_a_torn_record_of_an_operation_hides_none_before_it(path: Path) -> None:
+    found = unfinished(program=traces.program(GONE, socket.gethostname()))
+    lines = traces.lines(found)
+
+    def status(at: int, name: str, behind: bytes) -> str:
+        """What is told of a call where the record at that place is torn."""
+        torn = lines[at][: lines[at].index(b'"status"') + 22]
+        rest = [*lines[at + 1 :], b""] if behind else []
+        state = opened(path, b"\n".join([*lines[:at], torn, *rest])).state(1)
+        return next(one.status for one in state.pending or () if one.name == name) if state else ""
+
+    for behind in (b"", b"\n"):
+        assert status(7, "c", behind) == "ambiguous"  # it was started, and how it ended is torn
+        assert status(5, "b", behind) == "ready"  # the write was not finished, so it was not begun
