@@ -173,7 +173,8 @@ class TraceLines(LineRun):
             except BROKEN:
                 begin += len(LEADS)
                 continue
-            if kind:
+            # One that another part of its record follows stands inside of it, as an agent's in a network's.
+            if kind and line[begin + reading.position :].lstrip()[:1] not in (b",", b"]", b"}"):
                 self._fused.add(offset + begin)
                 self._sort(kind, offset + begin)
             begin += reading.position

@@ -771,3 +771,13 @@ def test_a_torn_record_of_an_operation_hides_none_before_it(path: Path) -> None:
     for behind in (b"", b"\n"):
         assert status(7, "c", behind) == "ambiguous"  # it was started, and how it ended is torn
         assert status(5, "b", behind) == "ready"  # the write was not finished, so it was not begun
+
+
+def test_a_record_inside_a_damaged_one_is_no_record_of_the_run(path: Path) -> None:
+    found = records(4, every=0)
+    lines = traces.lines(found)
+    nested = to_json({"record": "move", "seq": 0, "event": {"event": "nested", "record": header(id="inner")}}).encode()
+    for damaged in (b"\0" * 20 + nested[20:], b"\0" * 20 + nested[20:] + lines[2]):
+        run = opened(path, b"\n".join([*lines[:2], damaged, *lines[2:], b""]))
+        assert (len(run), run.run().id, run.run().status) == (4, "run-1", "completed")
+        assert all("another run" not in problem.message for problem in run.problems())
