@@ -33,9 +33,7 @@ def guarded(command: Callable[[], int]) -> int:
         complain(str(error))
         return error.exit_code
     except BrokenPipeError:
-        # The reader went away (`| head`): nothing more to say, and nothing to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _unread()
     except KeyboardInterrupt:
         return 130
     except MemoryError:
@@ -51,7 +49,9 @@ def guarded(command: Callable[[], int]) -> int:
             _hush()
         complain(f"{one_line(str(error.filename or 'output'))}: {error.strerror}")
         return 2
-    except SystemExit:
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # the command line's library makes it an exit with code 1
+            return _unread()
         raise
     except BaseException as error:  # the last net: a user sees one line
         format_message = getattr(error, "format_message", None)
@@ -62,6 +62,12 @@ def guarded(command: Callable[[], int]) -> int:
             return 2
         complain(one_line(f"internal error: {type(error).__name__}: {error} ({_origin(error)}); please report it"))
         return 2
+
+
+def _unread() -> int:
+    """The reader went away (`| head`): nothing more to say, and nothing to flush at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _stand_in() -> None:

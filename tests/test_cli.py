@@ -133,6 +133,16 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize("command", ["show --json", "show", "export", "runs"])
+def test_nor_is_one_that_was_gone_before(command: str) -> None:
+    out, into = os.pipe()
+    os.close(out)
+    found = f"{COMMAND} {command} {ROOT / 'examples' / 'review-failed.jsonl'}".split()
+    done = subprocess.run(found, stdout=into, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(into)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
