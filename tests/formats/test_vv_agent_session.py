@@ -353,3 +353,12 @@ def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     assert kinds(run) == [("model", "done"), ("tools", "pending")]
     assert [one.status for one in pending(run)] == ["ready"]
     assert {problem.message for problem in run.problems()} == {"is there again: the first one is shown"}
+
+
+def test_an_unconfirmed_operation_of_an_earlier_turn_stays_flagged(tmp_path: Path) -> None:
+    log = batch().begin(1).add("op_unknown", f"{TOOL}/1", 1).done(left=(f"{TOOL}/1",)).turn("And?")
+    words = "turn 1 ended completed, but these operations may or may not have happened: ship (c2)"
+    assert [problem.message for problem in only(tmp_path, log, phase="active").problems()] == [words]
+    (tmp_path / "told").mkdir()
+    log.result(1, "c2", "sent", context="correction")
+    assert not list(only(tmp_path / "told", log, phase="active").problems())

@@ -30,6 +30,12 @@ class Operation(msgspec.Struct, kw_only=True):
     decision: str | None = None
     reason: str | None = None
 
+    @property
+    def words(self) -> str:
+        """What was called, as people know it."""
+        name, call_id = text(self.plan.request.name), text(self.plan.request.id)
+        return f"{name} ({call_id})" if name and call_id else name or self.id
+
 
 class Batch(msgspec.Struct, kw_only=True):
     """The calls of a model answer and what came of them so far, by their place."""
@@ -107,6 +113,8 @@ class Projection:
         self.end: dict[str, Any] = {}
         self.ended: int | None = None
         self.failed: dict[str, Any] = {}
+        self.unconfirmed: dict[str, tuple[int, str, str]] = {}
+        """Operations that a turn left without knowing what they did: its number, how it ended, and what they were."""
         self.compactions = 0
         self.shared: Value = None
         self._records = records
@@ -259,6 +267,7 @@ class Projection:
         if self.batch is not None and place[0] == self.batch.answer and payload.get("context") in ("normal", None):
             self.batch.results[place[1]] = record.seq, operation.since, record.at
         elif payload.get("context") == "correction":
+            self.unconfirmed.pop(operation.id, None)
             late = told(payload.get("result")).text
             self._say(Message(role="user", text=f"Correction for {operation.id}: {late}"), record)
 
@@ -305,6 +314,10 @@ class Projection:
     def _turn_ended(self, record: Record, payload: dict[str, Any]) -> None:
         self._flush(over=True)
         self.end, self.ended, self.question = {"status": None} | payload, record.at, None
+        status = text(payload.get("status")) or "without a status"
+        for name in sequence(payload.get("unconfirmed_operations")):
+            known = self.operations.get(name) if isinstance(name, str) else None
+            self.unconfirmed[str(name)] = self.turns, status, known.words if known else str(name)
 
     def _say(self, given: Message, record: Record, *, first: bool = False) -> None:
         letter = {"assistant": "c" if given.calls else "a", "tool": "t"}.get(given.role, "i")

@@ -189,14 +189,9 @@ def resume(phase: str | None, claim: Claim, told: Projection) -> Resume:
 
 
 def oddities(told: Projection) -> Iterator[str]:
-    """What is wrong with how the newest turn ended, in words."""
-    left = told.end.get("unconfirmed_operations")
-    if isinstance(left, list) and left:
-        names = []
-        for operation in left:
-            known = told.operations.get(operation) if isinstance(operation, str) else None
-            name = text(known.plan.request.name) if known else None
-            call_id = text(known.plan.request.id) if known else None
-            names.append(f"{name} ({call_id})" if name and call_id else name or str(operation))
-        status = text(told.end.get("status")) or "without a status"
-        yield f"the turn ended {status}, but these operations may or may not have happened: {', '.join(names)}"
+    """What is wrong with how the turns ended, in words."""
+    for number in dict.fromkeys(number for number, _, _ in told.unconfirmed.values()):
+        left = [(status, words) for turn, status, words in told.unconfirmed.values() if turn == number]
+        names = ", ".join(words for _, words in left)
+        turn = "the turn" if number == told.turns else f"turn {number}"
+        yield f"{turn} ended {left[0][0]}, but these operations may or may not have happened: {names}"
