@@ -55,6 +55,11 @@ class States:
             known = self._walked(step)
         return known[0] if known else None
 
+    def number(self, step: int) -> int | None:
+        """The number that the file gives the step of the state that `at` told last."""
+        known = self._walked(step)
+        return known[1] if known else None
+
     def _walked(self, step: int) -> Known | None:
         place = step - self._start
         return self._walk[place] if 0 <= place < len(self._walk) else None

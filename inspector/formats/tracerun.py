@@ -225,6 +225,8 @@ class TraceRun(TraceLines):
         if not 0 <= step <= len(self.starts):
             return None
         state = self._states.at(step)
+        if 0 < step < len(self.starts) and self.problems() and self._states.number(step) != self._number(step):
+            return None  # a checkpoint behind a step that is missing
         if state is not None:
             state = replaced(state, self._large.loader())
         if state is None or step < len(self.starts) or not self.indexed:

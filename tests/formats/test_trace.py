@@ -781,3 +781,15 @@ def test_a_record_inside_a_damaged_one_is_no_record_of_the_run(path: Path) -> No
         run = opened(path, b"\n".join([*lines[:2], damaged, *lines[2:], b""]))
         assert (len(run), run.run().id, run.run().status) == (4, "run-1", "completed")
         assert all("another run" not in problem.message for problem in run.problems())
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_checkpoint_behind_a_missing_step_is_no_state_of_the_one_before(path: Path, damaged: bool) -> None:
+    found = records(9, every=3)
+    at = next(n for n, one in enumerate(found) if isinstance(one, StepRecord) and one.step.seq == 3)
+    lines = traces.lines(found)
+    lines[at : at + 1] = [lines[at][:60]] if damaged else []
+    run = opened(path, b"\n".join([*lines, b""]))
+    told = [state.values["n"] if state and state.values else None for state in map(run.state, range(9))]
+    assert told == [0, 1, None, 4, 5, 6, 7, 8, 9]
+    assert run.state(2) is None
