@@ -84,9 +84,14 @@ class StoreJournal:
             over=over,
             definition=definition,
         )
-        self.run = self.backend.claim(self.key, wanted)
-        self._revision = self.run.revision
+        # Before the claim stands in the store: another thread of this process may read it at once.
         _open.add(self._token)
+        try:
+            self.run = self.backend.claim(self.key, wanted)
+        except BaseException:
+            _open.discard(self._token)
+            raise
+        self._revision = self.run.revision
         self._beat = threading.Thread(target=self._renew, name=f"lease of {self.key}", daemon=True)
         self._beat.start()
         return self.run

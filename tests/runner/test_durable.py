@@ -513,6 +513,22 @@ async def test_an_approval_is_used_once_by_whoever_was_first(store: Store, tmp_p
         other.close()
 
 
+async def test_a_claim_is_known_here_as_soon_as_it_can_be_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Shop().agent()
+    await agent.prompt("go").durable(store, key="k").run()
+    claim, owners = store.backend.claim, list[Any]()
+
+    def claimed(key: str, wanted: Any) -> Any:
+        row = claim(key, wanted)
+        owners.append(store.owner(store.read(key)))  # as another thread may ask
+        return row
+
+    monkeypatch.setattr(store.backend, "claim", claimed)
+    assert result(await agent.resume(store, "k").approve("c2").run()).status == "completed"
+    assert owners
+    assert None not in owners
+
+
 async def test_metadata_of_the_run_counts_more_than_what_it_is_resumed_with(store: Store) -> None:
     shop = Shop()
     await shop.agent().prompt("go").durable(store, key="k", metadata={"currency": "EUR"}).run()
