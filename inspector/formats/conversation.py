@@ -9,9 +9,9 @@ length costs seventeen bytes a step.
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import overload
 
 from inspector.formats.pairing import Pairing, Unpaired, outline
+from inspector.model.lazy import Lazy
 from inspector.model.run import Call, Message, Pending, PendingStatus, State, Step, StepStatus, Usage
 from inspector.model.text import shorten
 from inspector.model.values import Value, preview
@@ -202,7 +202,7 @@ def _shown(call: Call) -> str:
     return f"{shorten(call.name, 60)}({preview(call.arguments, 60)})"
 
 
-class Steps(Sequence[Step]):
+class Steps(Lazy[Step]):
     """The steps of a conversation, built one by one."""
 
     def __init__(self, conversation: Conversation) -> None:
@@ -211,17 +211,11 @@ class Steps(Sequence[Step]):
     def __len__(self) -> int:
         return len(self._conversation)
 
-    @overload
-    def __getitem__(self, index: int) -> Step: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Step]: ...
-    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
-        if isinstance(index, slice):
-            return [self._conversation.step(at + 1) for at in range(*index.indices(len(self)))]
-        return self._conversation.step(range(len(self))[index] + 1)
+    def item(self, at: int) -> Step:
+        return self._conversation.step(at + 1)
 
 
-class Prefix(Sequence[Message]):
+class Prefix(Lazy[Message]):
     """The first `length` messages of a conversation: a view."""
 
     def __init__(self, messages: Sequence[Message], length: int) -> None:
@@ -235,11 +229,5 @@ class Prefix(Sequence[Message]):
         same = isinstance(other, Prefix) and other._messages is self._messages
         return min(len(self), len(other)) if same else None
 
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Message]: ...
-    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
-        if isinstance(index, slice):
-            return [self._messages[at] for at in range(*index.indices(self._length))]
-        return self._messages[range(self._length)[index]]
+    def item(self, at: int) -> Message:
+        return self._messages[at]

@@ -11,12 +11,13 @@ import mmap
 import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from inspector.errors import UnreadableError
 from inspector.formats.files import File
 from inspector.formats.jsontext import NOTES, Damaged, Place, parse
 from inspector.formats.spans import Spans, Text
+from inspector.model.lazy import Lazy
 from inspector.model.run import Problem
 from inspector.model.text import clean
 from inspector.model.values import Value
@@ -146,7 +147,7 @@ def document_of(probe: "Probe") -> Document:
         raise UnreadableError(probe.path, f"{place}: {damage.reason}") from damage
 
 
-class Elements(Sequence[Value]):
+class Elements(Lazy[Value]):
     """The elements of a list, as far as `scan` has come."""
 
     def __init__(self, text: "_Text", begin: int, end: int) -> None:
@@ -193,14 +194,8 @@ class Elements(Sequence[Value]):
     def __len__(self) -> int:
         return len(self._starts)
 
-    @overload
-    def __getitem__(self, index: int) -> Value: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Value]: ...
-    def __getitem__(self, index: int | slice) -> Value:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        return self._text.parse(*self._span(index))
+    def item(self, at: int) -> Value:
+        return self._text.parse(*self._span(at))
 
     def raw(self, index: int) -> bytes:
         """The text of an element."""

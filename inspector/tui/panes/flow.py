@@ -7,18 +7,19 @@ slice and none is measured before it is seen.
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate
-from typing import overload
 
 from rich.cells import get_character_cell_size
+
+from inspector.model.lazy import Lazy
 
 LONG = 64 << 10
 """Characters from which on a text is broken by arithmetic."""
 TAB = "    "
 
 
-class Flow(Sequence[str]):
+class Flow(Lazy[str]):
     """The rows of `text`. `text` here is as shown: tabs are spaces, and with `ascii` everything else
     outside ASCII is an escape; offsets are offsets in it."""
 
@@ -51,14 +52,8 @@ class Flow(Sequence[str]):
             return len(self._breaks)
         return self._ends[-1] if self._chunks else len(self._starts) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        start, stop = self.span(index)
+    def item(self, at: int) -> str:
+        start, stop = self.span(at)
         return self.text[start:stop]
 
     def span(self, index: int) -> tuple[int, int]:

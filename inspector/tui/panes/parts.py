@@ -8,10 +8,11 @@ thousand tokens costs what its visible rows cost.
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import accumulate
-from typing import Generic, Protocol, TypeVar, overload
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import UNSET, Struct
 
+from inspector.model.lazy import Lazy
 from inspector.model.run import Record
 from inspector.model.values import Value
 from inspector.tui.line import Line, plain
@@ -92,7 +93,7 @@ class Blocks(Generic[Item]):
         return made if isinstance(made, Row) else Row(made)
 
 
-class Stack(Sequence[Line]):
+class Stack(Lazy[Line]):
     """Parts one below the other, as the lines that `Rows` shows."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
@@ -102,14 +103,8 @@ class Stack(Sequence[Line]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Line]: ...
-    def __getitem__(self, index: int | slice) -> Line | list[Line]:
-        if isinstance(index, slice):
-            return [self.row(at).line for at in range(*index.indices(len(self)))]
-        return self.row(index).line
+    def item(self, at: int) -> Line:
+        return self.row(at).line
 
     def row(self, index: int) -> Row:
         """Row number `index`. Raises IndexError."""

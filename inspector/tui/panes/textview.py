@@ -1,8 +1,6 @@
 """A text opened full-screen: its rows, and the places where a searched text stands in it."""
 
-from collections.abc import Sequence
-from typing import overload
-
+from inspector.model.lazy import Lazy
 from inspector.tui.line import Line, Span
 from inspector.tui.panes.cells import counted
 from inspector.tui.panes.flow import Flow
@@ -13,7 +11,7 @@ MOST_SPANS = 400
 """Pieces of a row, so that a text with a place at every character stays fast."""
 
 
-class TextView(Sequence[Line]):
+class TextView(Lazy[Line]):
     """The lines of a text. `found` is the text searched for; `at` the offset of the place one stands on."""
 
     def __init__(self, text: str, *, ascii: bool = False) -> None:
@@ -36,14 +34,8 @@ class TextView(Sequence[Line]):
     def __len__(self) -> int:
         return len(self._flow)
 
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Line]: ...
-    def __getitem__(self, index: int | slice) -> Line | list[Line]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        start, stop = self._flow.span(index)
+    def item(self, at: int) -> Line:
+        start, stop = self._flow.span(at)
         return Line(tuple(self._spans(start, min(stop, start + MOST_SHOWN))))
 
     def _spans(self, start: int, stop: int) -> list[Span]:

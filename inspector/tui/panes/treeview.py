@@ -2,8 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
+from inspector.model.lazy import Lazy
 from inspector.model.values import Number, Value
 from inspector.tui.line import Line, Span
 from inspector.tui.panes.branch import Path
@@ -20,7 +21,7 @@ Order = tuple[int, ...]
 """A part of a value, by the numbers of children from the root."""
 
 
-class TreeView(Sequence[Line]):
+class TreeView(Lazy[Line]):
     """The lines of a list or dict. `hits` are the places where `found` stands, in their order."""
 
     def __init__(self, value: Value, title: str) -> None:
@@ -44,18 +45,10 @@ class TreeView(Sequence[Line]):
     def __len__(self) -> int:
         return max(len(self._tree), 1)
 
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Line]: ...
-    def __getitem__(self, index: int | slice) -> Line | list[Line]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
+    def item(self, at: int) -> Line:
         if not len(self._tree):
             return Line((Span("(empty)", "dim"),))
-        line = self._tree.row(index).line
+        line = self._tree.row(at).line
         return line if not self.found else Line(tuple(self._marked(line.spans)), line.opens)
 
     def _marked(self, spans: Sequence[Span]) -> Iterator[Span]:

@@ -4,7 +4,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from inspector.formats.problems import zoneless
 from inspector.formats.readers.openai_agents import FORMAT, MESSAGES
 from inspector.formats.readers.openai_agents.items import MODEL, NOTHING, kind_of, messages_of
 from inspector.formats.sqlitefile import Database, quoted
+from inspector.model.lazy import Lazy
 from inspector.model.run import (
     Definition,
     Message,
@@ -94,7 +95,7 @@ class Store:
         yield from self.database.rows(query, (session.row, begin, count))
 
 
-class SessionMessages(Sequence[Message]):
+class SessionMessages(Lazy[Message]):
     """The messages of a session, each read when it is asked for: the rows where it begins, and how many."""
 
     def __init__(self, run: "SessionRun") -> None:
@@ -105,20 +106,13 @@ class SessionMessages(Sequence[Message]):
     def __len__(self) -> int:
         return len(self.begins)
 
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Message]: ...
-    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        if index in self._kept:
-            self._kept.move_to_end(index)
-            return self._kept[index]
-        items = self._run.items(self.begins[index], self.counts[index])
+    def item(self, at: int) -> Message:
+        if at in self._kept:
+            self._kept.move_to_end(at)
+            return self._kept[at]
+        items = self._run.items(self.begins[at], self.counts[at])
         found = next(iter(messages_of(items)), Message(role="?"))
-        self._kept[index] = found
+        self._kept[at] = found
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return found

@@ -7,13 +7,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, overload
+from typing import Any
 
 import msgspec
 
 from inspector.formats.jsontext import Damaged
 from inspector.formats.lines import NARROW
 from inspector.formats.spans import Spans
+from inspector.model.lazy import Lazy
 
 Text = bytes | memoryview
 Part = tuple[Any, Any, Any]
@@ -51,7 +52,7 @@ _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _LEADS = re.compile(rb'\{\s*"(?:resourceSpans"|name"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"context")')
 
 
-class Parts(Sequence[Part]):
+class Parts(Lazy[Part]):
     """The parts of a long unit: where they stand, eight bytes a part (sixteen in a unit over 4 GiB), and not their
     texts. `more`: it has more than a text of its length can hold, and they are left out."""
 
@@ -84,14 +85,8 @@ class Parts(Sequence[Part]):
     def __len__(self) -> int:
         return len(self._begins)
 
-    @overload
-    def __getitem__(self, index: int) -> Part: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Part]: ...
-    def __getitem__(self, index: int | slice) -> Part | Sequence[Part]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        return _part(self._text, *self.places(index))
+    def item(self, at: int) -> Part:
+        return _part(self._text, *self.places(at))
 
 
 def cut(text: Text) -> Sequence[Part]:

@@ -5,17 +5,17 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import overload
 
 from inspector.formats.document import Elements
 from inspector.formats.readers.rig.parts import Outline, messages_of, outlines, quick_outlines
+from inspector.model.lazy import Lazy
 from inspector.model.run import Message
 
 KEPT = 32
 """Elements whose messages are kept ready."""
 
 
-class Messages(Sequence[Message]):
+class Messages(Lazy[Message]):
     """The messages of lists of the document, one list behind the other, and of a `tail` that stands in none;
     each is read when it is asked for."""
 
@@ -59,18 +59,11 @@ class Messages(Sequence[Message]):
     def __len__(self) -> int:
         return self._count + len(self._tail)
 
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Message]: ...
-    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        if index >= self._count:
-            return self._tail[index - self._count]
-        element = self._element(index)
-        return self._read(element)[index - self._firsts[element]]
+    def item(self, at: int) -> Message:
+        if at >= self._count:
+            return self._tail[at - self._count]
+        element = self._element(at)
+        return self._read(element)[at - self._firsts[element]]
 
     def _read(self, element: int) -> list[Message]:
         if element in self._kept:

@@ -5,12 +5,13 @@ column leaves the others as they are. Every problem names its column.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import msgspec
 
 from inspector.formats.jsontext import Damaged, Place, parse
 from inspector.formats.sqlitefile import Database, quoted
+from inspector.model.lazy import Lazy
 from inspector.model.run import Problem, Severity
 from inspector.model.text import clean, shorten
 from inspector.model.values import Value
@@ -145,7 +146,7 @@ class Row:
         self.note(self.where(column), message, "error")
 
 
-class Elements(Sequence[Value]):
+class Elements(Lazy[Value]):
     """The elements of a long JSON list, decoded one by one."""
 
     def __init__(self, row: Row, column: str, parts: list[msgspec.Raw]) -> None:
@@ -154,14 +155,7 @@ class Elements(Sequence[Value]):
     def __len__(self) -> int:
         return len(self._parts)
 
-    @overload
-    def __getitem__(self, index: int) -> Value: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Value]: ...
-    def __getitem__(self, index: int | slice) -> Value:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        at = range(len(self))[index]
+    def item(self, at: int) -> Value:
         try:
             return self._row.parse(bytes(self._parts[at]), f"{self._where}[{at}]")
         except Damaged as damage:  # what the quick splitter lets pass and the careful reading does not

@@ -1,7 +1,7 @@
 """The events of one run as a run: steps, states, how it ended."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, overload
+from typing import Any, Protocol
 
 import msgspec
 
@@ -12,6 +12,7 @@ from inspector.formats.readers.vv_agent.ledger import failed_call, total
 from inspector.formats.readers.vv_agent.messages import content
 from inspector.formats.readers.vv_agent.shapes import mapping, moment, sequence, text
 from inspector.formats.readers.vv_agent.timeline import Timeline
+from inspector.model.lazy import Lazy
 from inspector.model.run import (
     Call,
     Definition,
@@ -68,7 +69,7 @@ def _tool(name: str, idempotency: Any) -> Tool:
     return Tool(name=clean(name), idempotency=known)
 
 
-class _Messages(Sequence[Message]):
+class _Messages(Lazy[Message]):
     """The messages, decoded when they are looked at."""
 
     def __init__(self, told: EventRun, log: Log) -> None:
@@ -78,14 +79,7 @@ class _Messages(Sequence[Message]):
     def __len__(self) -> int:
         return len(self._refs)
 
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Message]: ...
-    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        at = range(len(self))[index]
+    def item(self, at: int) -> Message:
         ref = self._refs[at]
         if isinstance(ref, Answer):
             return self._answer(ref)

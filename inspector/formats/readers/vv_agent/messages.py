@@ -1,16 +1,17 @@
 """Messages of vv-agent: of its transcript (the chat form of OpenAI) and of its cycle records."""
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any
 
 from inspector.formats.jsontext import Damaged
 from inspector.formats.readers.vv_agent.columns import Row
 from inspector.formats.readers.vv_agent.shapes import mapping, sequence, text
+from inspector.model.lazy import Lazy
 from inspector.model.run import Call, Message
 from inspector.model.values import Value, to_json
 
 
-class Transcript(Sequence[Message]):
+class Transcript(Lazy[Message]):
     """Stored messages, made when they are looked at, and `more` behind them."""
 
     def __init__(self, row: Row, column: str, values: Sequence[Value], more: Sequence[Message] = ()) -> None:
@@ -19,14 +20,7 @@ class Transcript(Sequence[Message]):
     def __len__(self) -> int:
         return len(self._values) + len(self._more)
 
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Message]: ...
-    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        at = range(len(self))[index]
+    def item(self, at: int) -> Message:
         if at >= len(self._values):
             return self._more[at - len(self._values)]
         return message(self._values[at], self._row, f"{self._where}[{at}]")

@@ -4,8 +4,8 @@ The log never forgets, so the conversation is the whole of it: what was compacte
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
@@ -13,6 +13,7 @@ from inspector.formats.readers.vv_agent.ledger import usage
 from inspector.formats.readers.vv_agent.log import UNKNOWN_RESULT, Plan, Record, Records, place_in_batch, told
 from inspector.formats.readers.vv_agent.messages import calls_of
 from inspector.formats.readers.vv_agent.shapes import mapping, sequence, text
+from inspector.model.lazy import Lazy
 from inspector.model.run import Message, Usage
 from inspector.model.values import Value, to_json
 
@@ -45,7 +46,7 @@ class Batch(msgspec.Struct, kw_only=True):
     results: dict[int, tuple[int | Message, int | None, int | None]] = msgspec.field(default_factory=dict)
 
 
-class Messages(Sequence[Message]):
+class Messages(Lazy[Message]):
     """The messages of a session: those that people wrote, and the numbers of the records of the others."""
 
     def __init__(self, records: Records) -> None:
@@ -74,14 +75,7 @@ class Messages(Sequence[Message]):
     def __len__(self) -> int:
         return len(self.refs)
 
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Message]: ...
-    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        at = range(len(self))[index]
+    def item(self, at: int) -> Message:
         ref = self.refs[at]
         if isinstance(ref, Message):
             return ref

@@ -1,15 +1,15 @@
 """The steps of a run: those of its conversation, and those behind it that left no message."""
 
 from collections.abc import Callable, Sequence
-from typing import overload
 
 import msgspec
 
 from inspector.formats.conversation import Conversation
+from inspector.model.lazy import Lazy
 from inspector.model.run import Step
 
 
-class Timeline(Sequence[Step]):
+class Timeline(Lazy[Step]):
     """The steps of `conversation`, each as `dress` makes it, and `more` behind them, which get their numbers
     here."""
 
@@ -26,12 +26,6 @@ class Timeline(Sequence[Step]):
     def __len__(self) -> int:
         return len(self._conversation) + len(self._more)
 
-    @overload
-    def __getitem__(self, index: int) -> Step: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Step]: ...
-    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        at, short = range(len(self))[index], len(self._conversation)
+    def item(self, at: int) -> Step:
+        short = len(self._conversation)
         return self._more[at - short] if at >= short else self._dress(self._conversation.step(at + 1))

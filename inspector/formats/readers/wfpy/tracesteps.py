@@ -1,11 +1,10 @@
 """The steps of a queue trace as columns: a large trace has as many as its run has firings."""
 
 from array import array
-from collections.abc import Sequence
-from typing import overload
 
 import msgspec
 
+from inspector.model.lazy import Lazy
 from inspector.model.text import clean
 
 NONE = -(1 << 63)
@@ -24,7 +23,7 @@ class TraceStep(msgspec.Struct, rename="camel"):
     place: int = 0
 
 
-class TraceSteps(Sequence[TraceStep]):
+class TraceSteps(Lazy[TraceStep]):
     """The steps, each made when it is looked at, at some forty bytes."""
 
     def __init__(self) -> None:
@@ -56,20 +55,14 @@ class TraceSteps(Sequence[TraceStep]):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    @overload
-    def __getitem__(self, index: int) -> TraceStep: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[TraceStep]: ...
-    def __getitem__(self, index: int | slice) -> TraceStep | Sequence[TraceStep]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        seq = self._seqs[index]
+    def item(self, at: int) -> TraceStep:
+        seq = self._seqs[at]
         return TraceStep(
-            self._numbers[index],
-            self._texts[self._names[index]],
-            self._texts[self._kinds[index]],
-            self._fired[index],
+            self._numbers[at],
+            self._texts[self._names[at]],
+            self._texts[self._kinds[at]],
+            self._fired[at],
             None if seq == NONE else seq,
-            bool(self._replayed[index]),
-            self._places[index],
+            bool(self._replayed[at]),
+            self._places[at],
         )
