@@ -135,7 +135,7 @@ def diff(
     else:
         assert right is not None
         other = _side(right, right_run, format)
-    found = compare(one, other, states=True)
+    found = compare(one, other, states=target is None)
     _print(told(found, diff_report, json, masked=read_only()))
     raise typer.Exit(0 if found.same else 1)
 

@@ -214,3 +214,11 @@ def test_a_body_that_closes_all_files_is_said_to_have_and_nothing_hangs(workers:
     assert done.returncode == 1
     assert "runinspect: files: code of the run has closed the files" in done.stderr
     assert [line for line in done.stderr.splitlines() if not line.startswith("runinspect: ")] == []
+
+
+def test_todays_code_has_no_state_to_compare_with() -> None:
+    examples = ROOT / "examples"
+    found = run("diff", str(examples / "refund-failed.jsonl"), "--app", f"{examples / 'refund_agent.py'}:agent")
+    assert found.returncode == 0
+    assert "graph" in found.stdout
+    assert "state" not in found.stdout
