@@ -8,7 +8,7 @@ from inspector.errors import UnreadableError, UsageError
 from inspector.exits import complain
 from inspector.formats import open_path
 from inspector.formats.largevalues import Beside, LargeValues
-from inspector.model.moments import moment
+from inspector.model.moments import chronological
 from inspector.model.run import Problem, RunRow, RunStatus
 from inspector.model.source import Narrowing
 from inspector.model.text import one_line
@@ -45,7 +45,7 @@ def runs_command(
         rows += found.some(status, name, limit) if isinstance(found, Narrowing) else found.rows()
         problems += found.problems()
     if place is None:
-        rows.sort(key=lambda row: moment(row.started))
+        rows.sort(key=lambda row: chronological(row.started))
         if not rows:
             complain(f"{one_line(os.path.dirname(places[0]))}: there are no runs yet")
     shown = [row for row in rows if status in (None, row.status) and name in (None, row.name)]

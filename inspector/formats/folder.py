@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspector.errors import InspectorError, UnreadableError
 from inspector.formats.memory import ManyRuns
 from inspector.formats.reader import Probe, Reader
-from inspector.model.moments import moment
+from inspector.model.moments import chronological
 from inspector.model.run import Problem, RunRow, SourceInfo
 from inspector.model.source import RunSet, RunSource
 from inspector.model.text import one_line
@@ -65,7 +65,7 @@ def _merge(sets: dict[str, RunSet]) -> tuple[list[RunRow], dict[str, tuple[str, 
     found = [(name, row) for name, runs in sets.items() for row in runs.rows()]
     taken: dict[str, tuple[str, str]] = {}
     rows = []
-    for name, row in sorted(found, key=lambda item: (moment(item[1].started), item[0])):
+    for name, row in sorted(found, key=lambda item: (chronological(item[1].started), item[0])):
         shown = one_line(name)
         run_id = row.id
         if run_id in taken:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from inspector.model.moments import Moment, moment
+from inspector.model.moments import Moment, chronological
 from inspector.model.run import Record, RunRow
 from inspector.tui.line import RUN_STYLES, Line, Span
 from inspector.tui.panes.cells import fit
@@ -56,7 +56,7 @@ def ordered(rows: Sequence[RunRow]) -> list[Listed]:
 
 
 def _when(row: RunRow) -> Moment:
-    return moment(row.updated or row.started)
+    return chronological(row.updated or row.started)
 
 
 def _urgency(row: RunRow, below: dict[str, list[RunRow]]) -> int:

@@ -1,18 +1,9 @@
 """Times and durations: what a row says about when, and how that is written in few cells."""
 
 from datetime import datetime
-from functools import lru_cache
 
+from inspector.model.moments import instant
 from inspector.model.run import Record, Step
-
-
-@lru_cache(maxsize=256)  # neighbours share their times
-def instant(text: str | None) -> datetime | None:
-    """The point in time that an RFC 3339 text names, naive where it names no zone; None where it is none."""
-    try:
-        return datetime.fromisoformat(text) if text else None
-    except ValueError:
-        return None
 
 
 def between(start: str | None, end: str | None) -> float | None:

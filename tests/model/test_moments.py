@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from inspector.model.moments import moment
+from inspector.model.moments import chronological
 
 IN_ORDER = (
     None,
@@ -20,9 +20,9 @@ IN_ORDER = (
 def test_times_are_in_order_whatever_their_zone_and_their_digits() -> None:
     shuffled = list(IN_ORDER)
     Random(1).shuffle(shuffled)
-    assert sorted(shuffled, key=moment) == list(IN_ORDER)
+    assert sorted(shuffled, key=chronological) == list(IN_ORDER)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01T00:00:00Z", "9999999999"])
 def test_what_is_no_time_comes_first(text: str) -> None:
-    assert moment(text) < moment("0001-01-02T00:00:00Z")
+    assert chronological(text) < chronological("0001-01-02T00:00:00Z")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from inspector.formats.readers.agent_framework.checkpoint import Header
-from inspector.model.moments import moment
+from inspector.model.moments import chronological
 from inspector.model.run import Problem, RunLink
 
 
@@ -21,7 +21,7 @@ def chains(headers: Sequence[Header], problems: list[Problem]) -> list[Chain]:
     known = {header.id: header for header in headers}
     following: dict[str, list[Header]] = {}
     waiting: list[tuple[Header, RunLink | None]] = []
-    for header in sorted(headers, key=lambda header: (moment(header.timestamp), header.label)):
+    for header in sorted(headers, key=lambda header: (chronological(header.timestamp), header.label)):
         if header.previous in known and header.previous != header.id:
             following.setdefault(header.previous or "", []).append(header)
             continue
@@ -32,7 +32,7 @@ def chains(headers: Sequence[Header], problems: list[Problem]) -> list[Chain]:
     found: list[Chain] = []
     while waiting or known:
         if not waiting:  # all that is left follows itself, round and round
-            start = min(known.values(), key=lambda header: (moment(header.timestamp), header.label))
+            start = min(known.values(), key=lambda header: (chronological(header.timestamp), header.label))
             problems.append(Problem(severity="error", where=start.label, message="it follows itself in a ring"))
             waiting.append((start, None))
         first, origin = waiting.pop(0)
@@ -45,7 +45,7 @@ def chains(headers: Sequence[Header], problems: list[Problem]) -> list[Chain]:
             at = after[0] if after else None
         if chain:
             found.append(Chain(chain, origin))
-    found.sort(key=lambda chain: (moment(chain.headers[0].timestamp), chain.headers[0].label))
+    found.sort(key=lambda chain: (chronological(chain.headers[0].timestamp), chain.headers[0].label))
     return _joined(found, problems)
 
 

@@ -3,6 +3,7 @@ in the file."""
 
 from array import array
 from collections.abc import Sequence
+from functools import cached_property
 
 from inspector.formats.linefile import BROKEN
 from inspector.formats.readers.opentelemetry.units import SpanFile
@@ -10,9 +11,8 @@ from inspector.model.run import Problem
 
 WALKED = 200_000
 """Spans of a trace up to which all parents are looked at once; above, one by one when they are shown."""
-NEAR = 4096
-"""Rows around a span among which its parent is looked for first."""
 SCATTER = 0x9E3779B97F4A7C15
+"""Ids are often counted up, in their first digits or in their last: multiplied by this they are scattered."""
 ALIKE = 8
 """Spans of one id and the same times with which another is compared."""
 
@@ -26,7 +26,6 @@ class Parents:
         self.problems: list[Problem] = []
         self._above: dict[int, int] | None = None
         self._rows = rows
-        self._table: Table | None = None
         if len(rows) <= WALKED:
             self._above = self._all(rows)
             for ring in _rings(self._above):
@@ -37,18 +36,15 @@ class Parents:
                 again[0], f"{spans} in the file once more, as an exporter that tries again leaves them: left out"
             )
 
+    @cached_property
+    def _table(self) -> "Table":
+        return Table(self._file.ids, self._rows)
+
     def above(self, row: int) -> int | None:
         """The row of a span's parent, None where it has none or none is known."""
         if self._above is not None:
             return self._above.get(row)
-        file, parent = self._file, self._file.parents[row]
-        if not parent:
-            return None
-        found = file.row_near(parent, row, NEAR)
-        if found is None or file.trace[found] != file.trace[row]:
-            if self._table is None:
-                self._table = Table(file.ids, self._rows)
-            found = self._table.row(parent)
+        found = self._table.row(parent) if (parent := self._file.parents[row]) else None
         return found if found != row else None
 
     def _all(self, rows: Sequence[int]) -> dict[int, int]:
@@ -105,7 +101,6 @@ class Table:
     def _slot(self, number: int) -> int:
         """The slot in which an id stands, or would."""
         ids, slots, mask = self._ids, self._slots, self._mask
-        # Ids are often counted up, in their first digits or in their last: what they are multiplied by scatters both.
         at = (number * SCATTER & (1 << 64) - 1) >> self._shift
         while (row := slots[at]) and ids[row - 1] != number:
             at = at + 1 & mask

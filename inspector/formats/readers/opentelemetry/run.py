@@ -47,7 +47,7 @@ class Sorted:
         traces."""
         every, found = self._every, array("I", bytes(4 * len(self._every)))
         for seq, row in enumerate(self.rows, 1):
-            found[row if isinstance(every, range) else bisect_left(every, row)] = seq
+            found[bisect_left(every, row)] = seq
         return found
 
     @cached_property

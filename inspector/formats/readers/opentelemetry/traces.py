@@ -7,7 +7,7 @@ from inspector.formats.linefile import CHECKED
 from inspector.formats.memory import row
 from inspector.formats.readers.opentelemetry.run import Trace
 from inspector.formats.readers.opentelemetry.units import SpanFile
-from inspector.model.moments import moment
+from inspector.model.moments import chronological
 from inspector.model.run import Problem, RunRow
 from inspector.model.source import RunSource
 
@@ -36,7 +36,7 @@ class Traces:
     def rows(self) -> Sequence[RunRow]:
         last = list(enumerate(self._ids()))[-LISTED:]
         found = [row(Trace(self.file, number, trace), trace) for number, trace in last]
-        return sorted(found, key=lambda one: moment(one.started))
+        return sorted(found, key=lambda one: chronological(one.started))
 
     def open(self, run_id: str | None = None) -> RunSource:
         ids = self._ids()

@@ -6,7 +6,6 @@ unit. It holds any number of spans. A span is decoded when it is shown; of a who
 """
 
 import mmap
-import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
@@ -359,15 +358,6 @@ class SpanFile(LineFile):
             text = bytes(parts[self.place[row]][0]) if self.place[row] < len(parts) else b""
             if any(needle in text for needle in wanted):
                 yield row
-
-    def row_near(self, number: int, near: int, reach: int) -> int | None:
-        """The row of the span with an id, if it is among those around row `near`."""
-        wanted, low = struct.pack("=Q", number), max(near - reach, 0)
-        data = self.ids[low : near + reach].tobytes()
-        found = data.find(wanted)
-        while found >= 0 and found % 8:
-            found = data.find(wanted, found + 1)
-        return low + found // 8 if found >= 0 else None
 
     def rows_of(self, trace: int) -> Sequence[int]:
         """The rows of a trace, in the order of the file."""

@@ -76,11 +76,8 @@ class Checkpoint:
         self._walk(plan)
         self.problems = [*self._document.problems, *self.pickles()]
         if self.version != 1:
-            where, message = (
-                self._document.where("version"),
-                "a checkpoint of another version than 1: read as well as can be",
-            )
-            self.problems.append(Problem(severity="warning", where=where, message=message))
+            told = "a checkpoint of another version than 1: read as well as can be"
+            self.problems.append(Problem(severity="warning", where=self._document.where("version"), message=told))
         self.unsaved = {str(reason).split(": ", 1)[0]: reason for reason in self.reasons}
 
     def field(self, name: str) -> Value:

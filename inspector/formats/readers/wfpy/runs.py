@@ -16,7 +16,7 @@ from inspector.formats.readers.wfpy.artifacts import Artifacts, Facts, in_folder
 from inspector.formats.readers.wfpy.journal import Journal
 from inspector.formats.readers.wfpy.names import LIVE, LOG, NAMES, is_run_folder
 from inspector.formats.readers.wfpy.run import WfpyRun
-from inspector.model.moments import moment
+from inspector.model.moments import chronological
 from inspector.model.run import Problem, RunRow, SourceInfo
 from inspector.model.source import RunSource
 from inspector.model.text import one_line
@@ -112,7 +112,7 @@ class Base:
 
     def _look(self) -> None:
         self._problems, self._folders, self._logged = [], {}, {}
-        found = [(moment(self._began(row, name)), name, row) for name, row in self._found()]
+        found = [(chronological(self._began(row, name)), name, row) for name, row in self._found()]
         self._rows = [row for _, _, row in sorted(found, key=lambda entry: entry[:2])]
 
     def _found(self) -> Iterator[tuple[str, RunRow]]:

@@ -56,11 +56,8 @@ class Trace:
         self.name, self.finished = (self._text(field) for field in ("workflowName", "finishedAt"))
         self.version: Value = self._document.get("version")
         if self.version != 1:
-            where, message = (
-                self._document.where("version"),
-                "a queue trace of another version than 1: read as well as can be",
-            )
-            self.problems.append(Problem(severity="warning", where=where, message=message))
+            told = "a queue trace of another version than 1: read as well as can be"
+            self.problems.append(Problem(severity="warning", where=self._document.where("version"), message=told))
         self._elements = self._document.elements("steps")
         self.steps = TraceSteps()
         self._fired: dict[str, array[int]] = {}
