@@ -193,7 +193,8 @@ def plain(
             new = list(item)
             holder[place] = new
             pair = secret(new[0]) if len(new) == 2 and isinstance(new[0], str) and isinstance(new[1], str) else None
-            stack += [(new, index, kind or (pair if index else None)) for index in range(len(new))]
+            if kind or not all(isinstance(part, int | float) for part in new):  # as lists of very many numbers
+                stack += [(new, index, kind or (pair if index else None)) for index in range(len(new))]
         elif kind and isinstance(item, int | float | Number) and not isinstance(item, bool) and kind != "token":
             holder[place] = mark(kind)
     return root[0]

@@ -41,8 +41,8 @@ class Viewer(Page):
         self._place, self._edits, self._why_not = opens.place, edits, why_not
         self._value = masking.masked_value(as_value(opens.value))
         self._titled = opens.title
-        self._views = views(self._value, opens.title, Rows.ascii)
-        self._view = self._views[0]
+        self._view = view_of(self._value, opens.title, Rows.ascii)
+        self._other: TextView | TreeView | None = None
         self._found = ""
         super().__init__(one_line(opens.title), self._view, heading=plain(""))
         if opens.place is None or edits is None or why_not is not None:
@@ -115,11 +115,11 @@ class Viewer(Page):
 
     def action_form(self) -> None:
         """Show the value as a tree or as text."""
-        if len(self._views) == 1:
+        self._other = self._other or other_view(self._value, self._titled, Rows.ascii)
+        if self._other is None:
             self.footer.tell("this is plain text: there is no tree in it")
             return
-        at = self._views.index(self._view)
-        self._view = self._views[1 - at]
+        self._view, self._other = self._other, self._view
         self._lay(0)
 
     def action_find(self) -> None:
@@ -237,13 +237,17 @@ def as_text(value: Value) -> str:
         return text
 
 
-def views(value: Value, title: str, ascii: bool) -> list[TextView | TreeView]:
-    """The ways to show a value, the best one first."""
+def view_of(value: Value, title: str, ascii: bool) -> TextView | TreeView:
+    """The best way to show a value."""
+    return TreeView(value, title) if isinstance(value, list | tuple | dict) else TextView(as_text(value), ascii=ascii)
+
+
+def other_view(value: Value, title: str, ascii: bool) -> TextView | TreeView | None:
+    """The other way to show it; None where there is none."""
     if isinstance(value, list | tuple | dict):
-        return [TreeView(value, title), TextView(as_text(value), ascii=ascii)] if value else [TreeView(value, title)]
-    text = TextView(as_text(value), ascii=ascii)
+        return TextView(as_text(value), ascii=ascii) if value else None
     inner = parsed(value) if isinstance(value, str) else None
-    return [text] if inner is None else [text, TreeView(inner, title)]
+    return None if inner is None else TreeView(inner, title)
 
 
 def parsed(text: str) -> list[Value] | dict[str, Value] | None:

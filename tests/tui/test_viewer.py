@@ -75,6 +75,17 @@ async def test_a_text_is_searched_wrapped_and_seen_as_a_tree() -> None:
         assert "'nowhere' does not stand here" in told(pilot)
 
 
+async def test_only_the_form_that_is_looked_at_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    monkeypatch.setattr("inspector.tui.viewer.as_text", lambda value: made.append(value) or as_text(value))
+    async with Opened(Opens("v", list(range(1000)))).run_test(size=(60, 20)) as pilot:
+        assert not made
+        await keys(pilot, "t")
+        assert len(made) == 1
+        await keys(pilot, "t", "t")
+        assert len(made) == 1, "and is kept"
+
+
 async def test_a_tree_is_searched_and_unfolded() -> None:
     value = {"a": {"b": {"c": {"d": "needle"}}}, "needle": 1}
     async with Opened(Opens("v", value)).run_test(size=(60, 20)) as pilot:

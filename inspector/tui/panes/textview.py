@@ -20,11 +20,13 @@ class TextView(Lazy[Line]):
         self.found = ""
         self.at: int | None = None
         self._flow = Flow("", 1)
-        self.lay(80)
+        self._laid: tuple[int, bool] | None = None
 
     def lay(self, width: int) -> None:
-        """Lay the text out for a width."""
-        self._flow = Flow(self._text, width, wrap=self.wrap, ascii=self._ascii)
+        """Lay the text out for a width, unless it is."""
+        if self._laid != (width, self.wrap):
+            self._laid = width, self.wrap
+            self._flow = Flow(self._text, width, wrap=self.wrap, ascii=self._ascii)
 
     def about(self) -> str:
         """What is shown, in words."""
