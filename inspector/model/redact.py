@@ -175,6 +175,7 @@ def plain(
     too; below a key of which `secret` tells a kind, texts and numbers are masked instead."""
     root: list[Value] = [value]
     stack: list[tuple[Any, Any, str | None]] = [(root, 0, None)]
+    spelled = lru_cache(1024)(text)  # the names of fields are few
     while stack:
         holder, place, kind = stack.pop()
         item = holder[place]
@@ -182,13 +183,13 @@ def plain(
             holder[place] = mark(kind) if kind and item else text(item)
         elif isinstance(item, msgspec.Struct | dict):
             fields = _fields(item) if isinstance(item, msgspec.Struct) else item
-            new: Any = {text(name): inner for name, inner in fields.items()}
+            new: Any = {spelled(name): inner for name, inner in fields.items()}
             holder[place] = new
             below = _below(fields, kind)
             named = _told(fields, secret)
             for name in fields:
                 inner_kind = below or secret(name) or named.get(name)
-                stack.append((new, text(name), inner_kind))
+                stack.append((new, spelled(name), inner_kind))
         elif isinstance(item, Sequence) and not isinstance(item, bytes):
             new = list(item)
             holder[place] = new
