@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -299,8 +301,14 @@ async def test_what_is_told_is_told_to_its_end_and_gives_its_room_back(monkeypat
 
 
 async def test_an_export_that_is_given_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def endless(*given: object, **options: object) -> Iterator[bytes]:
+        while True:
+            time.sleep(0.002)
+            yield b"a line\n"
+
     monkeypatch.chdir(tmp_path)
-    async with shown(monkeypatch, OneRun(fakes.Long(20_000), "x")) as (app, pilot, _):
+    monkeypatch.setattr("inspector.report.export.lines", endless)
+    async with shown(monkeypatch, OneRun(fakes.Long(200), "x")) as (app, pilot, _):
         await pilot.press("x", *["backspace"] * 30, "t", "enter")
         await until(pilot, lambda: "writing t: " in told(app))
         assert (tmp_path / "t").exists()
