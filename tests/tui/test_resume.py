@@ -879,9 +879,9 @@ async def test_a_network_leaves_the_screen_and_goes_on_by_itself(
         assert shows is not None
         await until(pilot, lambda: app.desk.run is not None and (store or app.desk.run is not held))  # type: ignore[union-attr]
         await until(pilot, lambda: run_screen(app).session.facts.run.status == "completed")  # type: ignore[union-attr]
-        await until(pilot, lambda: f"went on as process {shows.apart.process.pid}, " in shows.line_text())  # type: ignore[union-attr]
-        await settle(pilot)
-        assert not store or any("went on as process" in row for row in texts(app))
+        told = f"went on as process {shows.apart.process.pid}, "  # type: ignore[union-attr]
+        await until(pilot, lambda: told in shows.line_text())
+        await until(pilot, lambda: not store or any(told in row for row in texts(app)))
 
 
 async def test_a_text_that_is_typed_ahead_of_the_plan_decides_nothing(
