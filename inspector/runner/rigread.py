@@ -231,13 +231,23 @@ def _call(item: dict[str, Value]) -> Call:
     function = item["function"]
     return Call(
         function["name"],
-        function.get("arguments"),
+        _arguments(function.get("arguments")),
         item["id"],
         "",
         item.get("provider"),
         item.get("signature"),
         item.get("additional_params"),
     )
+
+
+def _arguments(value: Value) -> Value:
+    """Arguments as the tool gets them: what is JSON in a text is what was meant."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return _decoder.decode(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def _result(item: dict[str, Value], call: AnyPart | None) -> Result:

@@ -16,7 +16,7 @@ from inspector.formats import document, open_path
 from inspector.formats.jsontext import Place, parse
 from inspector.formats.pairing import outline
 from inspector.formats.readers.rig.parts import messages_of, outlines, quick_outlines
-from inspector.model.values import to_json
+from inspector.model.values import decimal, to_json
 from inspector.report.view import View, view
 from tests.formats.rigfiles import answered, asked, assistant, call, saved, slot, text, usage, user, written
 from tests.fuzz import check, fuzz
@@ -370,6 +370,22 @@ def test_unknown_parts_and_roles_are_told(tmp_path: Path) -> None:
     assert found.run.steps == 4
 
 
+def test_arguments_that_are_json_text_are_parsed(tmp_path: Path) -> None:
+    told_as = ['{"city": "Zürich", "n": 310.50}', "[1]", "to the lake"]
+    asks = assistant(*(asked(str(number), "go", words) for number, words in enumerate(told_as)))
+    batch = [{"tool_call": call(str(number), "go", words)} for number, words in enumerate(told_as)]
+    meant = [{"city": "Zürich", "n": decimal("310.50")}, [1], "to the lake"]
+    for state in ({"ExecutingTools": batch}, {"AwaitingAdvance": {"items": asks["content"]}}):
+        messages = [GO] if "AwaitingAdvance" in state else [GO, asks]
+        for step in (1, 2):
+            found = shown(tmp_path, saved(state, *messages), step)
+            assert found.state is not None
+            assert [one.arguments for one in found.state.pending or ()] == meant
+            assert [one.arguments for one in (found.state.messages or ())[-1].calls or ()] == meant
+            assert "no JSON" in told(found)
+            assert "[2]" in told(found) or "call 2" in told(found)
+
+
 def test_arguments_that_break_off_are_not_known(tmp_path: Path) -> None:
     state = written(saved({"ExecutingTools": [slot("a"), slot("b")]}, GO, assistant(asked("a"), asked("b"))))
     begun = state.rindex(b'"arguments"') + len(b'"arguments": {')
@@ -423,7 +439,7 @@ words = st.text(st.characters(codec="utf-8"), max_size=5)
 names = st.sampled_from(["read", "", "p\x1bay"])
 parts = st.one_of(
     st.builds(text, words),
-    st.builds(asked, ids, names, st.just({"x": 1})),
+    st.builds(asked, ids, names, st.sampled_from([{"x": 1}, '{"x": 1}', "x", None])),
     st.builds(answered, ids, words),
     st.just({"type": "image", "data": {"type": "unknown"}}),
     st.just({"type": "reasoning", "content": ["x"]}),

@@ -58,6 +58,15 @@ def test_a_batch_goes_on_and_what_was_answered_does_not_run() -> None:
     assert json.loads(run.to_rig())["state"]["Done"]["output"] == "Done."
 
 
+def test_arguments_that_are_json_text_are_what_the_tool_gets() -> None:
+    value = json.loads(saved("executing"))
+    value["state"]["ExecutingTools"][0]["tool_call"]["function"]["arguments"] = '{"city": "Bern"}'
+    value["state"]["ExecutingTools"][1]["tool_call"]["function"]["arguments"] = "to the lake"
+    effect = AgentRun.from_rig(json.dumps(value)).next()
+    assert isinstance(effect, CallTools)
+    assert [call.arguments for call in effect.calls] == [{"city": "Bern"}, "to the lake"]
+
+
 def test_a_call_that_was_not_on_offer_is_still_to_be_resolved() -> None:
     run = AgentRun.from_rig(saved("resolving"))
     effect = run.next()

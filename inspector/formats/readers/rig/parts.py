@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from inspector.formats.contents import name_of, text_of
+from inspector.formats.contents import arguments_of, name_of, text_of
 from inspector.formats.pairing import outline
 from inspector.model.run import Call, Message
 from inspector.model.text import clean
@@ -25,8 +25,9 @@ ROLES = ("system", "user", "assistant")
 TEXTS = ("text", *MEDIA)
 
 
-class _Function(msgspec.Struct, gc=False):
+class _Function(msgspec.Struct):
     name: str = ""
+    arguments: msgspec.Raw = msgspec.Raw()
 
 
 class _Part(msgspec.Struct):
@@ -66,13 +67,17 @@ def _quick_reply(parts: list[_Part]) -> list[Outline] | None:
     ids, names = [], []
     for part in parts:
         if part.type == "toolcall":
-            if part.function is None or not part.function.name:
+            if part.function is None or not part.function.name or _is_text(part.function.arguments):
                 return None
             ids.append(part.call_id or part.id or None)
             names.append(clean(part.function.name))
         elif part.type != "reasoning" and part.type not in TEXTS:
             return None
     return [("c" if ids else "a", tuple(ids), tuple(names))]
+
+
+def _is_text(raw: msgspec.Raw) -> bool:
+    return bytes(memoryview(raw)[:1]) == b'"'
 
 
 def _quick_user(parts: list[_Part]) -> list[Outline] | None:
@@ -105,7 +110,7 @@ def outlines(value: Value, tell: Callable[[str], None]) -> list[Outline]:
             kind = kind_of(part)
             if kind is None:
                 tell(f"a part of the unknown kind {preview(_tag(part), 60)}")
-            elif kind == "toolcall" and call_of(part).name == "?":
+            elif kind == "toolcall" and call_of(part, tell=tell).name == "?":
                 tell("a call that does not say what is called")
         if not isinstance(value.get("content"), str | list):
             tell(f"a message without contents: they are {preview(value.get('content'), 60)}")
@@ -153,17 +158,21 @@ def reply(items: list[Value], internal_ids: Mapping[int, str] | None = None) -> 
     return Message(role="assistant", text="\n".join(texts) if texts else None, calls=tuple(made) or None)
 
 
-def call_of(part: Value, internal_id: str | None = None) -> Call:
-    """A call; also the bare one of a batch, which has no type."""
+def call_of(part: Value, internal_id: str | None = None, tell: Callable[[str], None] = lambda message: None) -> Call:
+    """A call; also the bare one of a batch, which has no type. Arguments that are kept as text and are no JSON
+    are told."""
     part = part if isinstance(part, dict) else {}
     function = part.get("function")
     function = function if isinstance(function, dict) else {}
     # 0.39 to 0.41 keep the id that results refer to in `call_id`.
+    call_id = name_of(part.get("call_id")) or name_of(part.get("id"))
     return Call(
         name=name_of(function.get("name")) or "?",
-        call_id=name_of(part.get("call_id")) or name_of(part.get("id")),
+        call_id=call_id,
         internal_call_id=internal_id,
-        arguments=function.get("arguments"),
+        arguments=arguments_of(
+            function.get("arguments"), lambda message: tell(f"call {preview(call_id or '?', 60)}: {message}")
+        ),
     )
 
 

@@ -4,6 +4,7 @@ is missing has a default in one generation or another and is no fault; what is o
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from inspector.formats.contents import arguments_of
 from inspector.formats.document import Fields
 from inspector.formats.readers.rig.parts import kind_of
 from inspector.model.text import one_line
@@ -160,6 +161,10 @@ def _call(path: str, call: Value) -> Iterator[str]:
         yield f"{path}.function is {kind(function)}, where an object is expected: what is called is not known"
     elif not isinstance(function.get("name"), str):
         yield f"{path}.function.name is {kind(function.get('name'))}, where text is expected"
+    else:
+        told: list[str] = []
+        arguments_of(function.get("arguments"), told.append)
+        yield from (f"{path}.function: {message}" for message in told)
     for key in ("id", "call_id"):
         yield from _of_kind(f"{path}.{key}", call.get(key), "text")
 
