@@ -4,7 +4,7 @@ Imports of what a command needs happen inside it: `--help` and `show` load neith
 """
 
 import os
-import sys
+import re
 from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,13 +16,16 @@ import typer
 from inspector import __version__
 from inspector import options as opt
 from inspector.errors import UsageError
-from inspector.exits import complain
+from inspector.exits import complain, say
 from inspector.model.text import one_line
 from inspector.policy import allow, read_only, set_read_only
 
 if TYPE_CHECKING:
     from inspector.diff import Side
     from inspector.model.source import RunSource
+
+STEP = re.compile(r"[0-9]{1,18}")
+RANGE = re.compile(r"[0-9]{1,18}|[0-9]{0,18}:[0-9]{0,18}")
 
 app = typer.Typer(
     name="runinspect",
@@ -66,7 +69,7 @@ def show(
     if run is None and len(runs.rows()) != 1:
         document = run_list(runs)
         _complain(runs.problems())
-        _print(told(document, list_report, json, masked=read_only()))
+        say(told(document, list_report, json, masked=read_only()))
         return
     source = runs.open(run)
     _drain(source)
@@ -74,7 +77,7 @@ def show(
     start, stop = _range(steps, len(source))
     shown = view(source, chosen, start, stop, names())
     _complain([*runs.problems(), *shown.problems])
-    _print(told(shown, report, json, masked=read_only()))
+    say(told(shown, report, json, masked=read_only()))
 
 
 @app.command()
@@ -136,7 +139,7 @@ def diff(
         assert right is not None
         other = _side(right, right_run, format)
     found = compare(one, other, states=target is None)
-    _print(told(found, diff_report, json, masked=read_only()))
+    say(told(found, diff_report, json, masked=read_only()))
     raise typer.Exit(0 if found.same else 1)
 
 
@@ -153,11 +156,11 @@ def formats(json: opt.Json = False) -> None:
         for reader in readers()
     ]
     if json:
-        _print([to_json({"schema": "runinspect.formats/1", "formats": table})])
+        say([to_json({"schema": "runinspect.formats/1", "formats": table})])
         return
     for row in table:
         drivers = f"  [resumed by {', '.join(row['drivers'])}]" if row["drivers"] else ""
-        _print([f"{row['name']:<22} {row['what']}{drivers}"])
+        say([f"{row['name']:<22} {row['what']}{drivers}"])
 
 
 @app.command()
@@ -287,8 +290,6 @@ def export(
         _drain(source)
         last = len(source)
         start, stop = _range(steps, last)
-        if start > max(last, 1):
-            raise UsageError("--steps", f"the steps of this run are 1 to {last}")
         if rig:
             send(to, lambda keep: as_rig(source, path, to), overwrite=overwrite)
         else:
@@ -332,7 +333,7 @@ def _side(place: str, run: str | None, format: str | None) -> "Side":
     from inspector.formats import open_path
 
     path, at, number = place.rpartition("@")
-    step = int(number) if at and number.isdecimal() and not os.path.lexists(place) else None
+    step = int(number) if at and STEP.fullmatch(number) and not os.path.lexists(place) else None
     source = open_path(place if step is None else path, format).open(run)
     _drain(source)
     chosen = _step(source, step, place)
@@ -356,11 +357,14 @@ def _range(steps: str | None, last: int) -> tuple[int, int]:
     if steps is None:
         return 1, last + 1
     begin, colon, end = steps.partition(":")
-    try:
-        first = int(begin) if begin else 1
-        final = (int(end) if end else last) if colon else first
-    except ValueError:
-        raise UsageError("--steps", f"{steps!r} is no range like 3:7") from None
+    if not RANGE.fullmatch(steps):
+        raise UsageError("--steps", f"{steps!r} is no range like 3:7")
+    first = int(begin) if begin else 1
+    final = (int(end) if end else max(first, last)) if colon else first
+    if final < first:
+        raise UsageError("--steps", f"{steps!r} ends before it begins")
+    if first > max(last, 1):
+        raise UsageError("--steps", f"the steps of this run are 1 to {last}")
     return max(first, 1), min(final, last) + 1
 
 
@@ -370,10 +374,6 @@ def _complain(problems: Iterable[object]) -> None:
     for problem in dict.fromkeys(problems):  # those of a source are those of its runs too
         assert isinstance(problem, Problem)
         complain(f"{one_line(problem.where)}: {one_line(problem.message)}")
-
-
-def _print(lines: Iterable[str]) -> None:
-    sys.stdout.writelines(line + "\n" for line in lines)
 
 
 def _no_slip(word: str, commands: Iterable[str]) -> None:

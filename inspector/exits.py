@@ -2,20 +2,36 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import IO
 
 from inspector.errors import InspectorError, before
 from inspector.model.text import one_line
 from inspector.policy import read_only
 
 
+def say(lines: Iterable[str], out: IO[str] | None = None) -> None:
+    """Lines on stdout, or on `out`. Where the reader has gone away (`| head`) nothing more is said there, and what
+    the command comes to is the same."""
+    out = out or sys.stdout
+    try:
+        out.writelines(line + "\n" for line in lines)
+        out.flush()
+    except BrokenPipeError:
+        _unheard(out)
+
+
 def complain(message: str) -> None:
-    """A line on stderr; without credentials where only looking is allowed."""
+    """A line on stderr, if it can be heard there; without credentials where only looking is allowed."""
     if read_only():
         from inspector.model.redact import redacted_text
 
         message = redacted_text(message)
-    sys.stderr.write(f"runinspect: {message}\n")
+    try:
+        sys.stderr.write(f"runinspect: {message}\n")
+        sys.stderr.flush()
+    except OSError:
+        _unheard(sys.stderr)
 
 
 def guarded(command: Callable[[], int]) -> int:
@@ -45,7 +61,7 @@ def guarded(command: Callable[[], int]) -> int:
             complain(str(earlier))
             return earlier.exit_code
         if error.filename is None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _unheard(sys.stdout)
             _hush()
         complain(f"{one_line(str(error.filename or 'output'))}: {error.strerror}")
         return 2
@@ -65,9 +81,16 @@ def guarded(command: Callable[[], int]) -> int:
 
 
 def _unread() -> int:
-    """The reader went away (`| head`): nothing more to say, and nothing to flush at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """The reader went away (`| head`) from a command that always ends so."""
+    _unheard(sys.stdout)
     return 0
+
+
+def _unheard(stream: IO[str]) -> None:
+    """Nothing more is said there, and there is nothing to flush at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _stand_in() -> None:

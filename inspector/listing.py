@@ -1,11 +1,9 @@
 """`runs` and `import` on a terminal or a pipe: what runs there are, and a trace taken into a store."""
 
 import os
-import sys
-from collections.abc import Iterable
 
 from inspector.errors import UnreadableError, UsageError
-from inspector.exits import complain
+from inspector.exits import complain, say
 from inspector.formats import open_path
 from inspector.formats.largevalues import Beside, LargeValues
 from inspector.model.moments import chronological
@@ -52,7 +50,7 @@ def runs_command(
     document = RunList(runs=shown if limit is None else shown[-limit:], problems=problems)
     for problem in problems:
         complain(f"{one_line(problem.where)}: {one_line(problem.message)}")
-    _print(told(document, list_report, json, masked=read_only()))
+    say(told(document, list_report, json, masked=read_only()))
 
 
 def import_command(path: str, store: str | None, key: str | None) -> None:
@@ -68,7 +66,7 @@ def import_command(path: str, store: str | None, key: str | None) -> None:
     into = open_store(store)
     try:
         run = into.import_([line for line in lines if line.strip()], key, large.data)
-        _print([one_line(f"{run.key}  {run.kind}  {run.status}  {run.steps} steps  {into.url}")])
+        say([one_line(f"{run.key}  {run.kind}  {run.status}  {run.steps} steps  {into.url}")])
     finally:
         into.close()
 
@@ -83,7 +81,3 @@ def _own() -> list[str]:
 
 def _holds(place: str) -> bool:
     return os.path.isfile(place) or (os.path.isdir(place) and bool(os.listdir(place)))
-
-
-def _print(lines: Iterable[str]) -> None:
-    sys.stdout.writelines(line + "\n" for line in lines)

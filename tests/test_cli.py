@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from inspector.formats.reader import readers
 
 ROOT = Path(__file__).parent.parent
 COMMAND = str(Path(sys.executable).with_name("runinspect"))
-TRACE = str(ROOT / "examples" / "trace.json")
+EXAMPLES = ROOT / "examples"
+TRACE = str(EXAMPLES / "trace.json")
 
 
 def run(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -34,13 +36,27 @@ def test_help_and_version() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["show"], ["show", TRACE, "--nope"], ["show", TRACE, "--step", "many"], ["show", TRACE, "--steps", "a:b"]],
+    [
+        *(["show"], ["show", TRACE, "--nope"], ["show", TRACE, "--step", "many"]),
+        *(["show", TRACE, f"--steps={steps}"] for steps in ("a:b", "5:2", "-1:2", "", "1_0", "1:2:3", "9" * 5000)),
+        *([command, TRACE, "--steps", "90:99"] for command in ("show", "export")),
+        ["diff", f"{TRACE}@{'9' * 5000}", TRACE],
+    ],
 )
 def test_a_command_line_that_is_not_understood(arguments: list[str]) -> None:
     done = run(*arguments)
     assert done.returncode == 2
     assert done.stderr.startswith("runinspect: ")
+    assert "internal" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("steps", "found"), [("4", [4]), ("4:5", [4, 5]), ("14:", [14, 15]), (":2", [1, 2]), ("0:1", [1]), ("15:99", [15])]
+)
+def test_a_range_of_steps(steps: str, found: list[int]) -> None:
+    shown = json.loads(run("show", TRACE, "--steps", steps, "--json").stdout)
+    assert [step["seq"] for step in shown["steps"]] == found
 
 
 def test_an_option_that_there_is_none_of_leads_to_the_help() -> None:
@@ -133,14 +149,52 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("command", ["show --json", "show", "export", "runs"])
-def test_nor_is_one_that_was_gone_before(command: str) -> None:
+def unheard(command: str, stream: str = "stdout", full: bool = False) -> subprocess.CompletedProcess[bytes]:
+    """The command with a stream whose reader was gone before it began, or that goes to a full disk."""
     out, into = os.pipe()
     os.close(out)
-    found = f"{COMMAND} {command} {ROOT / 'examples' / 'review-failed.jsonl'}".split()
-    done = subprocess.run(found, stdout=into, stderr=subprocess.PIPE, check=False, timeout=60)
-    os.close(into)
-    assert (done.returncode, done.stderr) == (0, b"")
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with open("/dev/full", "wb") if full else open(into, "wb") as file:
+        streams[stream] = file
+        return subprocess.run([COMMAND, *command.split()], **streams, check=False, timeout=60, cwd=EXAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        *((f"{command} review-failed.jsonl", 0) for command in ("show --json", "show", "export", "runs")),
+        *((f"diff{option} trace.json@1 trace.json", 1) for option in ("", " --json")),
+        ("diff trace.json trace.json", 0),
+        ("formats", 0),
+        ("check refund-failed.jsonl --app refund_agent.py:agent", 0),
+    ],
+)
+def test_nor_is_one_that_was_gone_before(command: str, code: int) -> None:
+    done = unheard(command)
+    assert (done.returncode, done.stderr) == (code, b"")
+
+
+def test_a_run_goes_on_when_nobody_reads_of_it(tmp_path: Path) -> None:
+    trace = tmp_path / "run.jsonl"
+    command = f"run refund_agent.py:agent --trace {trace} --input"
+    heard = subprocess.run(
+        [COMMAND, *command.split(), '"x"'], cwd=EXAMPLES, capture_output=True, check=False, timeout=60
+    )
+    assert heard.returncode == 4
+    lines = trace.read_text().count("\n")
+    trace.unlink()
+    done = unheard(f'{command} "x"')
+    assert (done.returncode, done.stderr) == (4, b"")
+    assert trace.read_text().count("\n") == lines
+
+
+@pytest.mark.parametrize("full", [False, *([True] if os.path.exists("/dev/full") else [])])
+@pytest.mark.parametrize(("command", "code"), [("show nofile", 2), ("runs --nope", 2), ("show torn.jsonl", 0)])
+def test_what_cannot_be_said_on_stderr_changes_nothing(tmp_path: Path, command: str, code: int, full: bool) -> None:
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(Path(TRACE).read_bytes() + b"{")
+    done = unheard(command.replace("torn.jsonl", str(torn)), "stderr", full)
+    assert (done.returncode, bool(done.stdout)) == (code, code == 0)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from inspector.errors import JournalError, UsageError
+from inspector.exits import complain, say
 from inspector.model.stored import Stored
 from inspector.model.text import one_line
 from inspector.model.values import clean_value, preview, to_json
@@ -49,7 +50,7 @@ def check_command(
     with own_stdout() as out:
         job = open_job(path, load_alone(target), run=run, step=step, rerun=rerun, format=format)
         plan = check(msgspec.structs.replace(job, decisions=read_decisions({"edit": edits}, ())))
-        _lines(out, [to_json(plan)] if json else report(plan))
+        say([to_json(plan)] if json else report(plan), out)
     for refusal in plan.refusals:
         _complain(refusal.subject, refusal.code, refusal.detail + _remedy(refusal))
     return 3 if plan.refusals else 0
@@ -138,9 +139,9 @@ def _stopping(stops: Sequence[str], emit: Emit, leaves: bool) -> tuple[Control, 
 
 def _tell_how(place: str, target: str, control: Control) -> None:
     held = control.held if isinstance(control, Steering) else None
-    sys.stderr.write(
-        f"runinspect: {one_line(place)}: held before {one_line(held or '')}; "
-        f"go on with: runinspect resume {one_line(place)} --app {one_line(target)}\n"
+    complain(
+        f"{one_line(place)}: held before {one_line(held or '')}; "
+        f"go on with: runinspect resume {one_line(place)} --app {one_line(target)}"
     )
 
 
@@ -246,7 +247,7 @@ def printer(out: IO[str], json: bool) -> Emit:
     """Prints events, as JSON or as text."""
 
     def emit(event: dict[str, Any]) -> None:
-        _lines(out, [_json(event) if json else _text(event)])
+        say([_json(event) if json else _text(event)], out)
 
     return emit
 
@@ -311,13 +312,7 @@ def _tell_taken(control: Control, ended: Ended) -> None:
 
 
 def _complain(place: str, code: str, detail: str) -> None:
-    sys.stderr.write(f"runinspect: {one_line(place)}: {one_line(f'{code}: {detail}')}\n")
-
-
-def _lines(out: IO[str], lines: Iterator[str] | Sequence[str]) -> None:
-    for line in lines:
-        out.write(line + "\n")
-    out.flush()
+    complain(f"{one_line(place)}: {one_line(f'{code}: {detail}')}")
 
 
 @contextlib.contextmanager

@@ -1,10 +1,10 @@
 """Driving a run from a program without an event loop."""
 
 import asyncio
-import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from inspector.exits import complain
 from inspector.model.text import one_line
 from inspector.runner import signals
 from inspector.runner.drive import Control
@@ -27,4 +27,4 @@ async def _heard(going: Coroutine[Any, Any, T]) -> T:
 def _stray(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     error = context.get("exception")
     what = "" if error is None else f": {type(error).__name__}: {error}"
-    sys.stderr.write(f"runinspect: {one_line(str(context['message']) + what)}\n")
+    complain(one_line(str(context["message"]) + what))

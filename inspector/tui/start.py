@@ -16,6 +16,7 @@ from msgspec import structs
 
 from inspector import policy
 from inspector.errors import UnreadableError, UsageError
+from inspector.exits import complain
 from inspector.tui.loader import Loader
 from inspector.tui.means import LOOKING, Means
 from inspector.tui.reports import Opened, Part, Report
@@ -107,7 +108,7 @@ def run_app(
         with guarding():
             app.run(mouse=mouse)
         for told in filter(None, (live.parting() for live in app.lives)):
-            sys.stderr.write(f"runinspect: {told}\n")
+            complain(told)
         if any(live.resumption.driven for live in app.lives):
             # Threads of a run that was given up would keep the process: what they do is lost either way.
             os._exit(app.return_code or 1)
