@@ -16,9 +16,9 @@ import typer
 from inspector import __version__
 from inspector import options as opt
 from inspector.errors import UsageError
-from inspector.exits import complain, say
 from inspector.model.text import one_line
 from inspector.policy import allow, read_only, set_read_only
+from inspector.streams import complain, say
 
 if TYPE_CHECKING:
     from inspector.diff import Side

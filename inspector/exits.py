@@ -2,36 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import IO
+from collections.abc import Callable
 
 from inspector.errors import InspectorError, before
 from inspector.model.text import one_line
-from inspector.policy import read_only
-
-
-def say(lines: Iterable[str], out: IO[str] | None = None) -> None:
-    """Lines on stdout, or on `out`. Where the reader has gone away (`| head`) nothing more is said there, and what
-    the command comes to is the same."""
-    out = out or sys.stdout
-    try:
-        out.writelines(line + "\n" for line in lines)
-        out.flush()
-    except BrokenPipeError:
-        _unheard(out)
-
-
-def complain(message: str) -> None:
-    """A line on stderr, if it can be heard there; without credentials where only looking is allowed."""
-    if read_only():
-        from inspector.model.redact import redacted_text
-
-        message = redacted_text(message)
-    try:
-        sys.stderr.write(f"runinspect: {message}\n")
-        sys.stderr.flush()
-    except OSError:
-        _unheard(sys.stderr)
+from inspector.streams import complain, unheard
 
 
 def guarded(command: Callable[[], int]) -> int:
@@ -61,7 +36,7 @@ def guarded(command: Callable[[], int]) -> int:
             complain(str(earlier))
             return earlier.exit_code
         if error.filename is None:
-            _unheard(sys.stdout)
+            unheard(sys.stdout)
             _hush()
         complain(f"{one_line(str(error.filename or 'output'))}: {error.strerror}")
         return 2
@@ -82,15 +57,8 @@ def guarded(command: Callable[[], int]) -> int:
 
 def _unread() -> int:
     """The reader went away (`| head`) from a command that always ends so."""
-    _unheard(sys.stdout)
+    unheard(sys.stdout)
     return 0
-
-
-def _unheard(stream: IO[str]) -> None:
-    """Nothing more is said there, and there is nothing to flush at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
 
 
 def _stand_in() -> None:

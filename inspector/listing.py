@@ -3,7 +3,6 @@
 import os
 
 from inspector.errors import UnreadableError, UsageError
-from inspector.exits import complain, say
 from inspector.formats import open_path
 from inspector.formats.largevalues import Beside, LargeValues
 from inspector.model.moments import chronological
@@ -14,6 +13,7 @@ from inspector.policy import read_only
 from inspector.report.text import list_report
 from inspector.report.told import told
 from inspector.report.view import RunList
+from inspector.streams import complain, say
 
 STATUSES: tuple[RunStatus, ...] = ("running", "suspended", "completed", "failed", "interrupted", "cancelled", "unknown")
 

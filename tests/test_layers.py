@@ -14,11 +14,12 @@ MODULES = sorted(ROOT.rglob("*.py"))
 MAY_IMPORT = {
     "model": {"model"},
     "errors": {"model"},
-    "exits": {"model", "errors", "policy"},
+    "exits": {"model", "errors", "streams"},
     "process": {"model"},
     "held": set(),
     "audit": {"model", "errors", "process"},
     "policy": {"errors"},
+    "streams": {"model", "policy"},
     "journal": {"model", "errors"},
     "formats": {"formats", "model", "errors", "process", "held"},
     "diff": {"diff", "model"},
@@ -28,15 +29,15 @@ MAY_IMPORT = {
     "store": {"store", "model", "errors", "journal", "process", "held"},
     "resume": {
         *("resume", "runner", "dataflow", "store", "formats", "diff", "report", "model", "errors", "journal"),
-        *("audit", "policy"),
+        *("audit", "policy", "streams"),
     },
-    "listing": {"formats", "store", "report", "model", "errors", "exits", "policy"},
-    "tui": {"tui", "model", "audit", "policy"},
+    "listing": {"formats", "store", "report", "model", "errors", "streams", "policy"},
+    "tui": {"tui", "model", "audit", "policy", "streams"},
     "cli": {"commands", "tui", "exits"},
     "options": set(),
     "commands": {
         "options",
-        *("resume", "runner", "store", "listing", "formats", "diff", "report", "tui", "model", "errors", "exits"),
+        *("resume", "runner", "store", "listing", "formats", "diff", "report", "tui", "model", "errors", "streams"),
         *("journal", "audit", "policy"),
     },
 }

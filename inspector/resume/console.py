@@ -12,7 +12,6 @@ from typing import IO, Any
 import msgspec
 
 from inspector.errors import JournalError, UsageError
-from inspector.exits import complain, say
 from inspector.model.stored import Stored
 from inspector.model.text import one_line
 from inspector.model.values import clean_value, preview, to_json
@@ -23,6 +22,7 @@ from inspector.resume.plan import Ended, Refusal, Warned, read_decisions
 from inspector.resume.sentences import sentence
 from inspector.resume.steering import Steering, read_break
 from inspector.runner.drive import Control
+from inspector.streams import complain, say
 
 WIDTH = 160
 TOLD = {"replayed": "after_step"}

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from inspector.exits import complain
 from inspector.model.text import one_line
 from inspector.runner import signals
 from inspector.runner.drive import Control
+from inspector.streams import complain
 
 T = TypeVar("T")
 

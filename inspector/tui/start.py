@@ -16,7 +16,7 @@ from msgspec import structs
 
 from inspector import policy
 from inspector.errors import UnreadableError, UsageError
-from inspector.exits import complain
+from inspector.streams import complain
 from inspector.tui.loader import Loader
 from inspector.tui.means import LOOKING, Means
 from inspector.tui.reports import Opened, Part, Report
