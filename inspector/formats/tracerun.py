@@ -25,6 +25,8 @@ NAME = "runinspect"
 TAIL, FURTHEST = 16 << 10, 48 << 10
 """Bytes at the end of a file that are looked at for how the run ended, before the file is indexed; where no record
 among them tells how many steps there are, as many as FURTHEST."""
+HEADED = 64
+"""Bytes of a record in which its number stands."""
 
 _SEQ = rb'(?m)^\{"record":(?:"step","step":\{|"checkpoint",)"seq":(\d{1,18}),'
 
@@ -196,7 +198,7 @@ class TraceRun(TraceLines):
         if found or not self.indexed:  # a damaged step is missing, too, and has been told
             return found
         if self._order[0] != self._known:
-            self._order = self._known, self._disorder()
+            self._order = self._known, self._disorder() or self._cut()
         return [self._order[1]] if self._order[1] else found
 
     def _disorder(self) -> Problem | None:
@@ -215,6 +217,33 @@ class TraceRun(TraceLines):
             where=where,
             message=f"step {number} {told}; no state behind it is known before the next checkpoint",
         )
+
+    def _cut(self) -> Problem | None:
+        """A record behind the last step that tells of another number of steps."""
+        for offset in (*self.checkpoints[-1:], *self.ends[-1:]):
+            if self.starts and offset < self.starts[-1]:
+                continue
+            what, told = self._told_steps(offset)
+            if told not in (None, len(self.starts)):
+                return Problem(
+                    severity="error",
+                    where=str(self._scan.place(offset)),
+                    message=f"{what} {told} follows step {len(self.starts)}: what stood between them is missing",
+                )
+        return None
+
+    def _told_steps(self, offset: int) -> tuple[str, int | None]:
+        """What stands there, and how many steps it tells of."""
+        begun = re.match(_SEQ, self.file.read(offset, HEADED))  # a state may be large
+        if begun:
+            return "the checkpoint of step", int(begun[1])
+        with contextlib.suppress(*BROKEN):
+            record = self.decode(line_at(self.file, offset).rstrip(), offset)
+            if isinstance(record, Checkpoint):
+                return "the checkpoint of step", record.seq
+            if isinstance(record, End):
+                return "the end after step", record.steps
+        return "", None
 
     def _number(self, step: int) -> int:
         """The number that the file gives a step."""

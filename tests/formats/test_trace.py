@@ -757,6 +757,23 @@ def test_a_step_that_is_missing_or_there_twice_is_named(path: Path) -> None:
     assert opened(path, text(found)).problems() == []
 
 
+@pytest.mark.parametrize("spaced", [False, True])
+def test_steps_that_are_missing_before_a_later_checkpoint_or_the_end_are_named(path: Path, spaced: bool) -> None:
+    for kind, what in ((Checkpoint, "the checkpoint of step 8"), (End, "the end after step 8")):
+        found = records(8, every=8, end=End(status="completed", steps=8))
+        last = [one for one in found if isinstance(one, kind)][-1]
+        found = [one for one in found if not isinstance(one, StepRecord) or one.step.seq < 7]
+        found = [one for one in found if one is last or not isinstance(one, Checkpoint | End) or one == found[1]]
+        lines = traces.lines(found)
+        lines[-1] = lines[-1].replace(b",", b", ", 1).replace(b"{", b"{ ", 1) if spaced else lines[-1]
+        run = opened(path, b"\n".join([*lines, b""]))
+        (problem,) = run.problems()
+        place = f"{path.name}:{len(lines)} byte {sum(len(line) + 1 for line in lines[:-1])}"
+        assert problem.where == place
+        assert problem.message == f"{what} follows step 6: what stood between them is missing"
+    assert opened(path, text(records(8, end=End(status="completed", steps=8)))).problems() == []
+
+
 def test_a_torn_record_of_an_operation_hides_none_before_it(path: Path) -> None:
     found = unfinished(program=traces.program(GONE, socket.gethostname()))
     lines = traces.lines(found)
