@@ -1,5 +1,6 @@
 import base64
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from inspector.formats import linefile, open_path
 from inspector.formats.readers.opentelemetry import parts, units
 from inspector.formats.readers.opentelemetry.grouped import Grouped
 from inspector.formats.readers.opentelemetry.parents import Parents, Table
-from inspector.formats.readers.opentelemetry.parts import cut
+from inspector.formats.readers.opentelemetry.parts import cut, snake
 from inspector.formats.readers.opentelemetry.run import Sorted, Trace
 from inspector.formats.readers.opentelemetry.span import hexadecimal, instant, moment
-from inspector.model.run import Usage
+from inspector.model.run import RunError, Usage
 from inspector.report.view import view
 from tests.fuzz import TIMES, check, fuzz
 
@@ -441,6 +442,35 @@ def test_a_document_that_breaks_off(path: Path, limit: int, monkeypatch: pytest.
     assert [problem.where.split(" ")[0] for problem in run.problems() if problem.severity == "error"] == [
         "trace.jsonl:1"
     ]
+
+
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+@pytest.mark.parametrize("form", ["a line each", "one document", "a list", "breaks off"])
+def test_fields_named_as_in_the_protobuf_files(
+    path: Path, form: str, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `MessageToDict(..., preserving_proto_field_name=True)` makes them."""
+    long_units(monkeypatch, limit)
+    event = {"name": "exception", "attributes": [attribute("exception.type", "OSError")]}
+    bad = {"status": {"code": "STATUS_CODE_ERROR", "message": "no"}, "events": [event]}
+    counts = {"key": "counts", "value": {"arrayValue": {"values": [{"intValue": "7"}, {"boolValue": True}]}}}
+    root = genai(0, "invoke_agent", None) | bad
+    root["attributes"].append(counts)
+    spans = (CHAT[0], CHAT[1], root)
+    data = {"one document": json.dumps(otlp(*spans)), "a list": json.dumps([otlp(one) for one in spans])}.get(
+        form, lines(*spans).decode()
+    )
+    cut = 200 if form == "breaks off" else 0
+    seen = []
+    for text in (data, re.sub(r'(?<=")[a-z]+[A-Z]\w+(?=":)', lambda name: snake(name[0]), data)):
+        run = opened(path, text[: len(text) - cut].encode())
+        told = view(run, len(run), 1, len(run) + 1)
+        seen.append((told.run, told.steps, told.state, told.definition, [one.message for one in told.problems]))
+    assert seen[0] == seen[1]
+    assert "arrayValue" not in text
+    if not cut:
+        assert seen[1][0].error == RunError(message="no", type="OSError", step=1, where=("invoke_agent 0",))
+        assert seen[1][1][0].name == "invoke_agent 0"
 
 
 CONSOLE = {

@@ -1,5 +1,6 @@
 """OpenTelemetry traces with the GenAI conventions: OTLP JSON, a line each, as one document or as a list, with
-hexadecimal or base64 ids, and what the console exporter prints. A trace is a run, a span a step."""
+hexadecimal or base64 ids, its fields named in either of the two ways, and what the console exporter prints. A trace
+is a run, a span a step."""
 
 from collections.abc import Iterator
 
@@ -35,7 +36,7 @@ def _printed(probe: Probe) -> Iterator[dict[str, str]]:
 
 
 def _is_otlp(keys: dict[str, str]) -> bool:
-    return keys.get("resourceSpans") in ("[", "") and "resourceSpans" in keys
+    return any(keys.get(name) in ("[", "") for name in ("resourceSpans", "resource_spans"))
 
 
 def _is_console(keys: dict[str, str]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from inspector.formats.readers.opentelemetry import span as spans
-from inspector.formats.readers.opentelemetry.parts import Text
+from inspector.formats.readers.opentelemetry.parts import Text, snake
 
 
 class SpanIds(msgspec.Struct):
@@ -32,6 +32,26 @@ class _UnitIds(msgspec.Struct):
     resourceSpans: list[_ResourceIds]
 
 
+class _SnakeSpanIds(SpanIds, rename=snake):
+    traceId: Any = ""
+    spanId: Any = ""
+    parentSpanId: Any = ""
+    startTimeUnixNano: Any = None
+    endTimeUnixNano: Any = None
+
+
+class _SnakeScopeIds(msgspec.Struct):
+    spans: list[_SnakeSpanIds] = []
+
+
+class _SnakeResourceIds(msgspec.Struct, rename=snake):
+    scopeSpans: list[_SnakeScopeIds] = []
+
+
+class _SnakeUnitIds(msgspec.Struct, rename=snake):
+    resourceSpans: list[_SnakeResourceIds]
+
+
 class _Context(msgspec.Struct):
     trace_id: str
     span_id: str
@@ -47,13 +67,18 @@ class ConsoleIds(msgspec.Struct):
 
 
 _ids = msgspec.json.Decoder(_UnitIds).decode
+_snake_ids = msgspec.json.Decoder(_SnakeUnitIds).decode
 ids_of_one = msgspec.json.Decoder(SpanIds).decode
 console_ids = msgspec.json.Decoder(ConsoleIds).decode
 
 
 def ids_of(text: Text) -> Iterator[SpanIds]:
     """Those of the spans of an object of OTLP. Raises what msgspec does where it is none."""
-    found = _ids(text)
+    found: _UnitIds | _SnakeUnitIds
+    try:
+        found = _ids(text)
+    except msgspec.ValidationError:
+        found = _snake_ids(text)
     return (one for resource in found.resourceSpans for scope in resource.scopeSpans for one in scope.spans)
 
 

@@ -46,10 +46,28 @@ class _UnitParts(msgspec.Struct):
     resourceSpans: list[_ResourceParts]
 
 
+def snake(name: str) -> str:
+    """A name of OTLP as the protobuf files have it, which libraries print on demand: `trace_id` for `traceId`."""
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
+
+
+class _SnakeResourceParts(_ResourceParts, rename=snake):
+    # What is inherited is not renamed.
+    scopeSpans: list[_ScopeParts] = []
+
+
+class _SnakeUnitParts(msgspec.Struct, rename=snake):
+    resourceSpans: list[_SnakeResourceParts]
+
+
 _parts = msgspec.json.Decoder(_UnitParts).decode
+_snake_parts = msgspec.json.Decoder(_SnakeUnitParts).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 # Where an object of either kind begins, also inside of a damaged line.
-_LEADS = re.compile(rb'\{\s*"(?:resourceSpans"|name"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"context")')
+_LEADS = re.compile(rb'\{\s*"(?:resource(?:S|_s)pans"|name"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"context")')
+
+
+_NAMES = {b'"resourceSpans"', b'"resource_spans"'}
 
 
 class Parts(Lazy[Part]):
@@ -116,9 +134,14 @@ def is_closed(text: Text) -> bool:
 
 
 def _of_object(text: Text) -> list[Part]:
+    resources: Sequence[_ResourceParts]
+    try:
+        resources = _parts(text).resourceSpans
+    except msgspec.ValidationError:
+        resources = _snake_parts(text).resourceSpans
     return [
         (one, resource.resource, scope.scope)
-        for resource in _parts(text).resourceSpans
+        for resource in resources
         for scope in resource.scopeSpans
         for one in scope.spans
     ]
@@ -151,7 +174,7 @@ def _salvaged(text: Text) -> Iterator[Located]:
     view = memoryview(text)  # a piece of which is no copy
     begins = [match.start() for match in _LEADS.finditer(text)] or [0]
     for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
-        if b"resourceSpans" in bytes(text[begin : begin + BLANK]):
+        if not _NAMES.isdisjoint(re.findall(rb'"\w*"', text[begin : begin + BLANK])):
             yield from _walk(Spans(view[:end]), begin)
         else:
             with suppress(Damaged):
@@ -165,7 +188,7 @@ def _walk_list(cutter: Spans, begin: int) -> Iterator[Located]:
 
 
 def _walk_item(cutter: Spans, item: Place) -> Iterator[Located]:
-    if b'"resourceSpans"' in _fields(cutter, item[0]):
+    if not _NAMES.isdisjoint(_fields(cutter, item[0])):
         yield from _walk(cutter, item[0])
     else:
         yield item, None, None
@@ -173,9 +196,10 @@ def _walk_item(cutter: Spans, item: Place) -> Iterator[Located]:
 
 def _walk(cutter: Spans, begin: int) -> Iterator[Located]:
     """The spans of the OTLP object at `begin`; of one that breaks off or is damaged up to there."""
-    for resource in _elements(cutter, _fields(cutter, begin).get(b'"resourceSpans"')):
+    unit = _fields(cutter, begin)
+    for resource in _elements(cutter, unit.get(b'"resourceSpans"', unit.get(b'"resource_spans"'))):
         above = _fields(cutter, resource[0])
-        for scope in _elements(cutter, above.get(b'"scopeSpans"')):
+        for scope in _elements(cutter, above.get(b'"scopeSpans"', above.get(b'"scope_spans"'))):
             found = _fields(cutter, scope[0])
             for place in _elements(cutter, found.get(b'"spans"')):
                 yield place, above.get(b'"resource"'), found.get(b'"scope"')

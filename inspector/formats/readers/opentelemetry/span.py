@@ -1,7 +1,7 @@
 """One span, whichever of its three spellings it stands in.
 
 OTLP as the specification has it (hexadecimal ids, numbers for enums), OTLP as a protobuf library prints it
-(base64 ids, names for enums), and what the console exporter prints.
+(base64 ids, names for enums, and `trace_id` for `traceId` on demand), and what the console exporter prints.
 """
 
 import base64
@@ -77,6 +77,7 @@ def read(value: Value, resource: Value = None, scope: Value = None) -> Span:
         raise ValueError("no span")
     if isinstance(value.get("context"), dict):
         return _console(value)
+    value = _named(value)
     if _TELLING.isdisjoint(value):
         raise ValueError("no span")
     trace, name = _ids(value.get("traceId"), value.get("spanId"))
@@ -112,6 +113,27 @@ def read(value: Value, resource: Value = None, scope: Value = None) -> Span:
 
 _TELLING = {"traceId", "spanId", "startTimeUnixNano"}
 """Keys of which a span has one at least: other signals stand in the same files."""
+
+
+def _named(value: dict[str, Any]) -> dict[str, Any]:
+    """A span with the names of its fields as the specification has them."""
+    return {_SNAKE.get(name, name): inner for name, inner in value.items()}
+
+
+_SNAKE = {
+    "trace_id": "traceId",
+    "span_id": "spanId",
+    "parent_span_id": "parentSpanId",
+    "start_time_unix_nano": "startTimeUnixNano",
+    "end_time_unix_nano": "endTimeUnixNano",
+    "string_value": "stringValue",
+    "int_value": "intValue",
+    "double_value": "doubleValue",
+    "bool_value": "boolValue",
+    "array_value": "arrayValue",
+    "kvlist_value": "kvlistValue",
+    "bytes_value": "bytesValue",
+}
 
 
 class WithoutIds(ValueError):
@@ -239,6 +261,7 @@ def _any(value: Value, level: int) -> Value:
     if not isinstance(value, dict) or len(value) != 1 or level > NESTED:
         return value if value else None
     kind, inner = next(iter(value.items()))
+    kind = _SNAKE.get(kind, kind)
     if kind == "intValue" and isinstance(inner, str):
         return int(inner) if inner.lstrip("-").isdecimal() and inner.isascii() and len(inner) < 40 else inner
     if kind in ("stringValue", "intValue", "doubleValue", "boolValue"):
