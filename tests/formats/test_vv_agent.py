@@ -287,6 +287,34 @@ def test_model_calls_are_timed_where_the_outbox_still_tells_of_them(tmp_path: Pa
     assert times("aborted", row) == [(None, None), (known[0], None)]
 
 
+def test_tool_calls_are_timed_where_the_outbox_still_tells_of_them(tmp_path: Path) -> None:
+    def told(call_id: str, at: float, kind: str = "completed") -> made.Row:
+        return made.event(f"tool_call_{kind}", at, tool_call_id=call_id)
+
+    calls, results = (made.WEIGH, made.SHIP), (made.result("c1", "40 kg"), made.result("c2", "sent"))
+    row = made.finished(
+        messages=[
+            made.SYSTEM,
+            made.USER,
+            made.assistant("Both.", *calls),
+            made.told("c1", "40 kg"),
+            made.told("c2", ""),
+        ],
+        cycles=[made.cycle(1, "Both.", calls, results)],
+        event_outbox=[told("c1", NOW - 5, "started"), told("c1", NOW - 4), told("c2", NOW - 3)],
+    )
+    [step] = only(tmp_path / "finished", row, 10).steps(2, 3)
+    assert (step.started, step.ended) == ("2027-01-15T07:59:55.000Z", "2027-01-15T07:59:57.000Z")
+    # What waits for its user has not ended: it waits since the question was asked.
+    run = only(tmp_path / "asks", made.asks(event_outbox=[told("q1", NOW - 3)]), 10)
+    [step] = run.steps(2, 3)
+    assert (step.status, step.started, step.ended) == ("pending", None, None)
+    assert pending(run)["q1"].since == "2027-01-15T07:59:57.000Z"
+    begun = [told("c1", NOW - 5, "started"), told("c3", NOW - 2, "started")]
+    run = only(tmp_path / "killed", made.killed(event_outbox=begun), 10)
+    assert pending(run)["c3"].since == "2027-01-15T07:59:58.000Z"
+
+
 def test_an_aborted_run_keeps_its_evidence(tmp_path: Path) -> None:
     calls = (made.SHIP,)
     cut = made.tool_entry(

@@ -13,7 +13,16 @@ from inspector.formats.readers.vv_agent.columns import Row
 from inspector.formats.readers.vv_agent.definition import definition, prompt, verify
 from inspector.formats.readers.vv_agent.journal import Batch, Journal, journal
 from inspector.formats.readers.vv_agent.layout import lay
-from inspector.formats.readers.vv_agent.ledger import UNTIMED, answered, call_times, total, trailing, usage
+from inspector.formats.readers.vv_agent.ledger import (
+    UNTIMED,
+    Times,
+    answered,
+    call_times,
+    tool_times,
+    total,
+    trailing,
+    usage,
+)
 from inspector.formats.readers.vv_agent.messages import Transcript, answer, result_message
 from inspector.formats.readers.vv_agent.owed import question, replies, undone, unmade
 from inspector.formats.readers.vv_agent.problems import Problems
@@ -137,7 +146,8 @@ class _Run:
         tail = [answer(receipt, "content", self.row, place)] if receipt else []
         self.stored = Transcript(self.row, "messages", record.messages, tail)
         self.waits = waiting(record.cycles)
-        self.times = call_times(self._events())
+        events = self._events()
+        self.times, self.tool_times = call_times(events), tool_times(events)
         self.batch = self._batch(database)
         self.conversation = self._conversation(self._messages(tail), self.batch)
         self.answers = answered(record.calls)
@@ -214,13 +224,14 @@ class _Run:
         """The reader's word on what is open; None: the transcript tells it."""
         record = self.record
         if record.status == "wait_user":
-            return [question(record.cycles or (), record.terminal, self.row)]
+            asked = question(record.cycles or (), record.terminal, self.row)
+            return [msgspec.structs.replace(asked, since=self.tool_times.get(asked.call_id or "", UNTIMED)[1])]
         if record.status == "completed":
             return ()
         if record.ended and not (record.journal.models or record.journal.tools):
             return None
         policy = mapping(record.definition.get("checkpoint_policy"))
-        since = {call_id: began for call_id, (began, _) in self.times.items()}
+        since = {call_id: began for call_id, (began, _) in (self.times | self.tool_times).items()}
         batch = Batch(record.journal, self.row, record.claim, policy, since).pending()
         origin = self.row.value("suspended_origin", dict) or {}
         request = self.row.value("active_host_interaction", dict) or origin.get("active_host_interaction")
@@ -248,10 +259,23 @@ class _Run:
             entry = self._answer(self.conversation.models(step.seq) - 1)
             began, ended = self.times.get(text(entry.get("call_id")) or "", UNTIMED)
             return msgspec.structs.replace(step, started=began, ended=ended)
-        last = step.seq == len(self.conversation)
-        if last and step.kind == "tools" and any(one.status == "waiting" for one in self.batch or ()):
-            return msgspec.structs.replace(step, status="pending")
+        if step.kind == "tools":
+            last = step.seq == len(self.conversation)
+            if last and any(one.status == "waiting" for one in self.batch or ()):
+                step = msgspec.structs.replace(step, status="pending")
+            began, ended = self._tools_times(step)
+            return msgspec.structs.replace(step, started=began, ended=ended if step.status == "done" else None)
         return step
+
+    def _tools_times(self, step: Step) -> Times:
+        """When the first call of a batch began and its last one ended: they are made one by one."""
+        begin, end = self.conversation.span(step.seq)
+        messages, batch = self.conversation.messages, [one for one in self.batch or () if one.kind == "tool"]
+        if end > begin:
+            first, last = messages[begin].call_id, messages[end - 1].call_id
+        else:
+            first = last = batch[0].call_id if batch else None
+        return self.tool_times.get(first or "", UNTIMED)[0], self.tool_times.get(last or "", UNTIMED)[1]
 
     def _events(self) -> list[tuple[str, dict[str, Any]]]:
         events = [mapping(mapping(entry).get("event")) for entry in self.record.outbox]

@@ -57,6 +57,18 @@ def call_times(events: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, Times]
     return found
 
 
+def tool_times(events: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, Times]:
+    """When tool calls began and ended, by the call's id, as far as events tell."""
+    found: dict[str, Times] = {}
+    for kind, event in events:
+        call_id, at = text(event.get("tool_call_id")), moment(event.get("created_at"))
+        if call_id is not None and kind.startswith("tool_call_"):
+            began, ended = found.get(call_id, UNTIMED)
+            over = kind in ("tool_call_completed", "tool_call_failed")
+            found[call_id] = (began, at) if over else (began or at, ended)
+    return found
+
+
 def trailing(
     status: str | None,
     journal: Journal,
