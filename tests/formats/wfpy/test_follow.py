@@ -1,8 +1,12 @@
 """A run that still runs: lines that come, files that come at its end, files that are replaced."""
 
 import os
+import shutil
 from pathlib import Path
 
+import pytest
+
+from inspector.formats import open_path
 from tests.formats.wfpy.folders import (
     REPORT,
     ROUND,
@@ -130,3 +134,45 @@ def test_searching_finds_steps_in_both_directions(tmp_path: Path) -> None:
         1610,
     ]
     assert [hit for hit in run.find("nowhere", 1) if isinstance(hit, int)] == []
+
+
+@pytest.mark.parametrize("lost", [(JOURNAL,), ("run.wf-run.json",), ("run.wf-run.json", JOURNAL), ()])
+def test_what_was_known_of_a_run_stays_when_its_files_go(lost: tuple[str, ...], tmp_path: Path) -> None:
+    error = {"message": "bit", "entityInstanceName": "guard", "entityInstancePath": ["guard"]}
+    rows = [("bell", "Bell", "internal", 2), ("guard", "Guard", "internal", 1)]
+    place = folder(tmp_path / "run", pipe(2, 1), run=record(rows, error))
+    run = opened(place)
+
+    def known() -> object:
+        return run.run(), len(run), contents(run, 2), run.definition(), run.steps(1, 4)
+
+    before = known()
+    for name in lost:
+        (place / name).unlink()
+        assert run.refresh()
+        assert known() == before
+    if not lost:
+        shutil.rmtree(place)
+        assert run.refresh()
+    assert known() == before
+    (problem,) = run.problems()
+    assert problem.where in (lost or ("run",))
+    assert "is gone since it was opened" in told(run)[0]
+    assert not run.refresh()
+    folder(place, pipe(1, 0))
+    assert run.refresh()
+    assert (len(run), told(run)) == (1, [])
+
+
+def test_runs_of_a_folder_that_is_gone_stay_listed(tmp_path: Path) -> None:
+    place = tmp_path / "base"
+    for name in ("one", "two"):
+        folder(place / name, pipe(2, 1))
+    (place / "run-log.jsonl").write_text('{"runId": "three", "workflowName": "watch", "outDir": "/x"}\n')
+    runs = open_path(str(place))
+    before = runs.rows()
+    shutil.rmtree(place)
+    assert runs.refresh()
+    assert runs.rows() == before
+    assert "is gone since it was opened" in runs.problems()[0].message
+    assert not runs.refresh()

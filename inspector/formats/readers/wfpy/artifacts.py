@@ -167,6 +167,18 @@ class Artifacts:
         """Whether files other than the journal came, went or changed."""
         return self.stamps() != self.stamp
 
+    def gone(self) -> str | None:
+        """What was there and is not any more, the folder or a file, when nothing else came or changed since the last
+        look; that look is then the last one."""
+        before, self.stamp = self.stamp, self.stamps()
+        journal = self.paths.get(JOURNAL)
+        lost = [path for path in self.paths.values() if not os.path.isfile(path)]
+        came = any(now not in (None, then) for now, then in zip(self.stamp, before, strict=True))
+        if came or not lost or (before == self.stamp and journal not in lost):
+            return None
+        whole = self.folder is not None and not os.path.isdir(self.folder)
+        return self.folder_name if whole else one_line(os.path.basename(lost[0]))
+
     def again(self) -> "Artifacts":
         """The same run's files, as they are now."""
         return in_folder(self.folder) if self.folder is not None else Artifacts(self.paths, None)

@@ -45,6 +45,7 @@ class WfpyRun:
 
     def _begin(self, artifacts: Artifacts) -> None:
         self.artifacts = artifacts
+        self._gone: Problem | None = None
         self.rebuilt = Rebuilt(artifacts, Journal(artifacts.journal)) if artifacts.journal is not None else None
         self._inode = _inode(artifacts)
         self._found: list[Problem] = Problems()
@@ -132,6 +133,9 @@ class WfpyRun:
 
     def refresh(self) -> bool:
         if self.artifacts.changed() or _inode(self.artifacts) != self._inode:
+            if gone := self.artifacts.gone():
+                self._inode = _inode(self.artifacts)
+                return self._keep(gone)
             self.artifacts.close()
             self._begin(self.artifacts.again())
         elif self.rebuilt is None:
@@ -147,6 +151,13 @@ class WfpyRun:
             if count > TAKEN_IN:
                 break
         return True
+
+    def _keep(self, gone: str) -> bool:
+        """A file is gone, and what was known of the run stays. Whether that is new."""
+        before = self._gone
+        message = "is gone since it was opened: what was known of the run then is shown"
+        self._gone = Problem(severity="warning", where=gone, message=message)
+        return self._gone != before
 
     def _outcome(self) -> Outcome:
         return outcome(self.artifacts, self._checkpoint, self.rebuilt, len(self))
@@ -268,6 +279,7 @@ class WfpyRun:
 
     def problems(self) -> Sequence[Problem]:
         found: list[Problem] = Problems()
+        found.extend([self._gone] if self._gone is not None else [])
         if self.rebuilt is not None:
             tail = self.rebuilt.journal.tail
             found.extend(self.rebuilt.problems)

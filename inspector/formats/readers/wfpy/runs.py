@@ -25,6 +25,7 @@ COUNTED = 4 << 20
 """Bytes of a journal up to which its firings are counted one by one; in a larger one its lines are."""
 ENTRIES = 10_000
 """Folders and log lines of a base folder that are looked at."""
+GONE = "is gone since it was opened: the runs that were in it then are listed"
 _OWN_ID = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z_")
 """wfpy's own ids begin with the time of the start."""
 
@@ -184,9 +185,13 @@ class Base:
         return self._problems
 
     def refresh(self) -> bool:
-        before = self._rows
+        if not os.path.exists(self._path):
+            before = self._problems
+            self._problems = [Problem(severity="warning", where=self.source.path, message=GONE)]
+            return self._problems != before
+        rows = self._rows
         self._look()
-        return self._rows != before
+        return self._rows != rows
 
     def close(self) -> None:
         for run in self._open.values():
