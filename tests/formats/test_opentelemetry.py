@@ -279,6 +279,33 @@ def test_a_conversation_is_that_of_the_agent_whose_step_it_is(path: Path) -> Non
     assert state.pending == ()
 
 
+def told(run: Trace, step: int) -> tuple[list[tuple[str, str | None]], list[str | None]]:
+    """Roles and call ids of the messages after a step, and the calls that are open."""
+    state = run.state(step)
+    assert state is not None
+    return [(one.role, one.call_id) for one in state.messages or ()], [one.call_id for one in state.pending or ()]
+
+
+@pytest.mark.parametrize("agent", [None, 0])
+def test_an_agent_within_a_tool_need_not_have_a_span(path: Path, agent: int | None) -> None:
+    first, tool, _, chat, inner = nested(20)
+    chat, inner = ({**one, "parentSpanId": tool["spanId"]} for one in (chat, inner))
+    wipe = genai(25, "execute_tool", tool__name="wipe", tool__call__id="c2", tool__call__result="wiped")
+    root = genai(0, "invoke_agent", None) if agent is not None else span(0, parent=None)
+    run = opened(path, lines(root, first, tool, chat, inner, wipe))
+    asked = [("user", None), ("assistant", None)]
+    assert told(run, 4) == (asked, ["d1", "d2", "c2"])
+    assert told(run, 5) == ([*asked, ("tool", "d1")], ["d2", "c2"])
+    assert told(run, 6) == ([*asked, ("tool", "c1"), ("tool", "c2")], [])
+
+
+def test_how_a_tool_was_done_is_no_result_of_its_own(path: Path) -> None:
+    """As of a tool of an MCP server, whose client has a span as well."""
+    client = genai(4, "execute_tool", 3, tool__name="read", tool__call__result="text of /a")
+    run = opened(path, lines(genai(0, "invoke_agent", None), *CHAT, client))
+    assert told(run, 4) == ([("user", None), ("assistant", None), ("tool", "c1")], ["c2"])
+
+
 def test_a_failure_that_was_caught_did_not_end_the_run(path: Path) -> None:
     bad = {"status": {"code": 2, "message": "no"}}
     inner = genai(2, "execute_tool", 1, tool__name="a") | bad

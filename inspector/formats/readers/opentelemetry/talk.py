@@ -20,7 +20,8 @@ DEEPEST = 100
 
 
 Agent = int | str | None
-"""The step of an agent's span; the id of a span that is not in the file, and may be one's; None for no agent."""
+"""The step of an agent's span, or of a tool's, whose model calls are another conversation; the id of a span that is
+not in the file, and may be one's; None for no agent."""
 
 
 class Seen:
@@ -45,24 +46,32 @@ class Seen:
                 continue
             self.latest = agent if not self.calls else self.latest
             self.calls.setdefault(agent, span)
-            if outer is None and not isinstance(agent, str):
+            if outer is None and not isinstance(agent, str) and not _is_tool(run, agent):
                 break
-        self.tools.reverse()
+        # One within another tool that calls no model is how that was done.
+        self.tools = [one for one in reversed(self.tools) if one[0] in self.calls or not _is_tool(run, one[0])]
 
     def ran(self, agent: Agent) -> list[Span]:
         """The tools that an agent ran since its last model call; those of which nobody knows whose they are too."""
         return [span for whose, span in self.tools if whose == agent or whose not in self.calls]
 
 
+def _is_tool(run: "Trace", agent: Agent) -> bool:
+    span = run.span(agent) if isinstance(agent, int) else None
+    return span is not None and genai.kind(span) == "tools"
+
+
 def _agents(run: "Trace", seq: int) -> tuple[Agent, Agent]:
     """The agent that a step is of, and the agent around that one."""
     found: list[Agent] = []
     span, above = run.span(seq), run.parent(seq)
+    named = False
     for _ in range(DEEPEST):
         if above is None or len(found) == 2:
             break
         span = run.span(above)
-        if span is not None and genai.is_agent(span):
+        if span is not None and (genai.is_agent(span) or (genai.kind(span) == "tools" and not named)):
+            named = genai.is_agent(span)
             found.append(above)
         above = run.parent(above)
     if above is None and span is not None and span.parent is not None:
@@ -113,7 +122,7 @@ def _talking(run: "Trace", step: int, seen: Seen) -> Agent:
 
 def _goes_on(run: "Trace", agent: Agent, step: int) -> bool:
     """Whether an agent is not over when a step begins. What the outermost left open is open when it is over too."""
-    if not isinstance(agent, int) or _agents(run, agent)[0] is None:
+    if not isinstance(agent, int) or (_agents(run, agent)[0] is None and not _is_tool(run, agent)):
         return True
     span = run.span(agent)
     now = run.span(step)
