@@ -326,6 +326,34 @@ def test_a_killed_run_has_no_root(path: Path) -> None:
     assert (problem.severity, problem.message.startswith("2 spans name a parent")) == ("warning", True)
 
 
+@pytest.mark.parametrize(
+    ("flags", "status", "expected"),
+    [(0x301, 0, "completed"), (0x300, 2, "failed"), (0x101, 0, "interrupted"), (None, 0, "interrupted")],
+)
+def test_a_run_that_another_process_asked_for(path: Path, flags: int | None, status: int, expected: str) -> None:
+    """Its first span has a parent that is in no file of its own, and says so."""
+    top = genai(1, "invoke_agent", 99, agent__name="ops") | {"flags": flags, "status": {"code": status}}
+    child = genai(2, "chat", 1) | {"flags": 0x101}
+    assert opened(path, lines(child, top)).run().status == expected
+
+
+def test_tokens_that_only_the_run_itself_counts(path: Path) -> None:
+    run = opened(path, lines(genai(0, "invoke_agent", None, usage__input_tokens="x"), genai(1, "execute_tool")))
+    assert run.run().usage is None
+    counts = [{"key": f"gen_ai.usage.{which}_tokens", "value": {"intValue": "7"}} for which in ("input", "output")]
+    root = genai(0, "invoke_agent", None)
+    root["attributes"] += counts
+    run = opened(path, lines(root, genai(1, "execute_tool")))
+    assert run.run().usage == Usage(input_tokens=7, output_tokens=7)
+
+
+def test_a_picture_is_no_text(path: Path) -> None:
+    blob = {"type": "blob", "modality": "image", "mime_type": "image/png", "content": "iVBORw0KGgo="}
+    state = opened(path, lines(genai(0, "chat", None, input__messages=[said("user", "see", blob)]))).state(1)
+    assert state is not None
+    assert [one.text for one in state.messages or ()] == ["see\n[blob]"]
+
+
 def test_a_tool_whose_span_has_no_end(path: Path) -> None:
     tool = CHAT[1] | {"endTimeUnixNano": None}
     run = opened(path, lines(CHAT[0], tool, genai(0, "invoke_agent", parent=None)))

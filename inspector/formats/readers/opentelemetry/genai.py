@@ -184,7 +184,7 @@ def _words(part: Value) -> str:
     if not isinstance(part, dict):
         return as_text(part) or ""
     content = part.get("content")
-    if content is not None:
+    if content is not None and part.get("type") != "blob":
         words = as_text(content) or ""
         # What a model thought is none of what it said.
         return f"[reasoning: {words}]" if part.get("type") in ("reasoning", "thinking") else words

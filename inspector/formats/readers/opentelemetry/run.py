@@ -18,6 +18,8 @@ from inspector.model.run import Definition, Problem, RawRecord, Resume, Run, Run
 
 SUMMED = 2000
 """Spans of a trace that are decoded to add up their tokens, where no span tells the sum."""
+TOPS = 100
+"""Spans at the beginning of a trace that are looked at for the first of a process, where none is without a parent."""
 LAST = 500
 """Spans at the end of a trace that are looked at for the failure that ended it."""
 
@@ -56,8 +58,14 @@ class Sorted:
 
     @cached_property
     def roots(self) -> list[int]:
-        """The steps of the spans that name no parent."""
-        return [seq for seq, row in enumerate(self.rows, 1) if not self.file.parents[row]]
+        """The steps of the spans that name no parent; where none does, of those whose parent is another process's."""
+        found = [seq for seq, row in enumerate(self.rows, 1) if not self.file.parents[row]]
+        return found or [seq for seq, row in enumerate(self.rows[:TOPS], 1) if self._is_remote(row)]
+
+    def _is_remote(self, row: int) -> bool:
+        with contextlib.suppress(*BROKEN):
+            return self.parents.above(row) is None and self.file.span(row).remote
+        return False
 
 
 def _begin(file: SpanFile, rows: Sequence[int]) -> Callable[[int], int]:
@@ -211,7 +219,7 @@ class Trace:
         found = [genai.usage(span, genai.USAGE) for span in spans if span and genai.kind(span) == "model"]
         counted = [usage for usage in found if usage is not None]
         if not counted:
-            return None
+            return None if root is None else genai.usage(root, genai.USAGE)
         return Usage(
             input_tokens=sum(usage.input_tokens or 0 for usage in counted),
             output_tokens=sum(usage.output_tokens or 0 for usage in counted),

@@ -34,9 +34,13 @@ class Event(Record, frozen=True, kw_only=True):
     attributes: dict[str, Value]
 
 
+REMOTE = 0x300
+"""Flags of a span that say that its parent is known to be another process's."""
+
+
 class Span(Record, frozen=True, kw_only=True):
     """A span. Times are nanoseconds since 1970, None where they are not set or cannot be read; `oddities`
-    says what is wrong with them."""
+    says what is wrong with them. `remote`: its parent is another process's, so that it is the first of its own."""
 
     trace: str
     id: str
@@ -53,6 +57,7 @@ class Span(Record, frozen=True, kw_only=True):
     resource: dict[str, Value]
     scope: str | None
     oddities: tuple[str, ...]
+    remote: bool = False
 
     def exception(self) -> dict[str, Value] | None:
         """The attributes of the last exception that was recorded in it."""
@@ -88,6 +93,7 @@ def read(value: Value, resource: Value = None, scope: Value = None) -> Span:
         oddities.append("it ends before it starts: a clock was set back")
     status = value.get("status")
     status = status if isinstance(status, dict) else {}
+    flags = value.get("flags")
     events = [event for event in _list(value.get("events")) if isinstance(event, dict)]
     return Span(
         trace=trace,
@@ -108,6 +114,7 @@ def read(value: Value, resource: Value = None, scope: Value = None) -> Span:
         resource=attributes(resource.get("attributes")) if isinstance(resource, dict) else {},
         scope=_text(scope.get("name")) if isinstance(scope, dict) else None,
         oddities=tuple(oddities),
+        remote=isinstance(flags, int) and flags & REMOTE == REMOTE,
     )
 
 
