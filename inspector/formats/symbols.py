@@ -28,7 +28,12 @@ CODE_MODULES = frozenset(
     )
 )
 """Top modules of which a name in a file is never an honest value."""
-_VALUE_TYPES = frozenset({("builtins", "set"), ("builtins", "frozenset"), ("re", "compile"), ("collections", "deque")})
+_VALUE_TYPES = frozenset(
+    (
+        *(("builtins", "set"), ("builtins", "frozenset"), ("re", "compile"), ("collections", "deque")),
+        *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
+    )
+)
 
 
 def names_code(module: str, name: str) -> bool:

@@ -84,7 +84,11 @@ def test_code_is_told(module: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [("app", "Order"), ("app.models", "Outer.Inner"), ("builtins", "set"), ("app", "_Private")]
+    ("module", "name"),
+    [
+        *(("app", "Order"), ("app.models", "Outer.Inner"), ("builtins", "set"), ("app", "_Private")),
+        *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
+    ],
 )
 def test_classes_of_values_are_no_code(module: str, name: str) -> None:
     assert not names_code(module, name)
