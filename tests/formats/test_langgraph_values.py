@@ -115,6 +115,14 @@ def test_what_names_code_is_data_and_said(part: Any, name: str) -> None:
     assert f"names the function {name}" in problems[0]
 
 
+def test_a_time_of_another_class_is_a_value() -> None:
+    value, problems = msgpack({"at": ext(3, "pandas", "Timestamp", "2026-01-02T00:00:00", "fromisoformat")})
+    assert value == {"at": tag("object", **{"class": "pandas:Timestamp"}, state="2026-01-02T00:00:00")}
+    assert problems == []
+    _, problems = msgpack([ext(3, "os", "system", "true", "fromisoformat")])
+    assert len(problems) == 1
+
+
 def test_what_names_code_again_and_again_is_said_some_times() -> None:
     _, problems = msgpack([ext(0, "os", "system", str(number)) for number in range(2000)])
     assert len(problems) == Problems.LIMIT + 1

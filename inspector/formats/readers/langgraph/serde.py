@@ -20,7 +20,9 @@ from inspector.model.values import Value, foreign, preview, tag
 SHOWN = 4096
 """Bytes of unreadable data that are shown."""
 DELTA = 7
-_METHODS = {("datetime", "datetime", "fromisoformat")}
+_OF_A_TIME = "fromisoformat"
+"""The method that makes a datetime, and one of a class made after it, as pandas and pendulum have them."""
+_METHODS = {("datetime", "datetime", _OF_A_TIME)}
 _MODELS = ("model_validate_json", "model_validate", "model_construct", "construct", "parse_obj", "parse_raw")
 
 
@@ -97,6 +99,8 @@ class Reading:
         method = parts[3] if isinstance(parts, list) and len(parts) > 3 else None
         if isinstance(method, str) and (module, name, method) in _METHODS:
             return symbols.called(module, name, argument)
+        if method == _OF_A_TIME and not symbols.names_code(module, name):
+            return symbols.thing(module, name, argument)
         path = f"{name}.{method if isinstance(method, str) else preview(method, 40)}"
         self._check(module, path, argument)
         return symbols.thing(module, path, argument)
