@@ -372,3 +372,46 @@ def test_successors_that_a_value_set_by_hand_cut_off_stay_unknown(base: Base) ->
     plan_ran(thread)
     thread.made("update", {"log": ["patched"]})
     assert pending(opened(base), 3) == [("?", "ready")]
+
+
+def test_functions_and_their_tasks_without_paths(base: Base) -> None:
+    """Ids as of the functional API, made of the names of functions, which nothing tells. What one asked stands there
+    as asked by the function that called it too; another one that it called asked last."""
+    thread = Thread(base)
+    thread.input(1)
+    thread.wrote("add", {"__return__": 2}, task="a")
+    thread.wrote("ask", {"__interrupt__": [interrupt("first?", "int-1")]}, task="b")
+    thread.wrote("flow", {"__interrupt__": [interrupt("first?", "int-1")]}, task="c")
+    thread.wrote("ask", {"__interrupt__": [interrupt("second?", "int-2")]}, task="d")
+    run = opened(base)
+    state = run.state(1)
+    assert state is not None
+    assert [(one.name, one.status, one.arguments) for one in state.pending or ()] == [
+        ("__start__", "waiting", "first?")
+    ]
+    assert (run.run().status, run.run().reason) == ("suspended", "input")
+
+
+def test_a_failure_of_a_function_without_paths(base: Base) -> None:
+    thread = Thread(base)
+    thread.input(1)
+    thread.wrote("add", {"__return__": 2}, task="a")
+    thread.wrote("bad", {"__error__": "ValueError('bad task')"}, task="b")
+    thread.wrote("flow", {"__error__": "ValueError('bad task')"}, task="c")
+    run = opened(base)
+    state = run.state(1)
+    assert state is not None
+    (one,) = state.pending or ()
+    assert (one.name, one.status) == ("__start__", "ready")
+    assert "2 functions that it called have left something, 1 of them a result" in (one.note or "")
+    assert run.run().status == "failed"
+
+
+def test_results_of_functions_that_a_node_called_without_paths(base: Base) -> None:
+    thread = Thread(base)
+    thread.input({})
+    thread.start({}, then=["a"])
+    thread.wrote("add", {"__return__": 2}, task="x")
+    thread.wrote("add", {"__return__": 3}, task="y")
+    run = opened(base)
+    assert pending(run) == [("a", "ambiguous")]

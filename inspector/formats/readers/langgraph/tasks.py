@@ -6,6 +6,7 @@ is named by its path; old versions left that out, so there its id is computed an
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -153,6 +154,8 @@ def next_tasks(frame: Frame | None, writes: Sequence[Write], known: Known, befor
             # Here a channel names the node that it triggers, or is known to. What a node that is not triggered left
             # is of a step that is over, as a failure right behind it stores it.
             found.keep(lambda task: not (task.deduced and task.finished and task.node in frame.seen))
+    if orphans and frame is not None and len(found.tasks) == 1:
+        _called(found.tasks[0], orphans, frame)
     if orphans:
         _without_path(found, orphans, frame, known)
     # As LangGraph lists them: tokens in their order, then nodes by name.
@@ -179,6 +182,19 @@ def _by_id(found: Tasks, orphans: dict[str, list[Write]], frame: Frame, known: K
             possible = list(known.identify(task.node, task.index, frame, ()))
             if not _take(task, orphans, possible):
                 task.id = next((task_id for task_id in possible if task_id in own), task.id)
+
+
+def _called(task: Task, orphans: dict[str, list[Write]], frame: Frame) -> None:
+    """Gives the only task what the functions that it called have left, where no path says so: results; and if it is
+    that of a function itself, which is alone in what the input triggers, all but what it left itself. What it asks or
+    why it failed is what one that it called did, said once more."""
+    own = {task_id for task_id, written in orphans.items() if all(write.channel != RETURN for write in written)}
+    if START in frame.channels and (task.writes or len(own) > 1):
+        told = Counter(orphans[task_id][-1].data for task_id in own)
+        latest = max(own, key=lambda one: (told[orphans[one][-1].data], orphans[one][-1].row), default="")
+        own = set() if task.writes else {latest}
+    for task_id in orphans.keys() - own:
+        task.calls[task_id] = orphans.pop(task_id)
 
 
 def _without_path(found: Tasks, orphans: dict[str, list[Write]], frame: Frame | None, known: Known) -> None:
