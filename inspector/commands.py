@@ -95,7 +95,7 @@ def runs(
     """The runs of a store or folder, newest last."""
     from inspector.listing import runs_command
 
-    runs_command(store or url, format=format, status=status, name=name, limit=limit, json=json)
+    runs_command(url if store is None else store, format=format, status=status, name=name, limit=limit, json=json)
 
 
 @app.command(name="import")

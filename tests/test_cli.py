@@ -2,6 +2,8 @@
 
 import json
 import os
+import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +141,36 @@ def test_no_name_of_a_file_acts_on_the_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in done.stderr
     assert "\u202e" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        (pickle.dumps({"a": 1}), "a pickle"),
+        (pickle.dumps([1] * 99, 5), "a pickle"),
+        (b"run.json".ljust(257, b"\0") + b"ustar\00000", "a tar archive"),
+    ],
+)
+def test_what_a_file_of_no_known_kind_looks_like_is_told(tmp_path: Path, data: bytes, looks: str) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(data)
+    done = run("show", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"runinspect: {path}: looks like {looks}")
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None and os.geteuid() == 0, reason="root may look everywhere")
+def test_what_may_not_be_looked_at_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "run.json").write_bytes(Path(TRACE).read_bytes())
+    folder.chmod(0o400)
+    lesser = "-dac_override,-dac_read_search"
+    before = ["setpriv", f"--bounding-set={lesser}", f"--inh-caps={lesser}"] if os.geteuid() == 0 else []
+    for path in (folder, folder / "run.json"):
+        done = subprocess.run([*before, COMMAND, "show", str(path)], capture_output=True, text=True, check=False)
+        assert (done.returncode, "Permission denied" in done.stderr) == (2, True)
+    folder.chmod(0o700)
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

@@ -1,5 +1,6 @@
 """`runinspect export` as a script sees it."""
 
+import os
 from pathlib import Path
 
 from tests.test_cli import TRACE, run
@@ -22,6 +23,16 @@ def test_a_file_is_not_written_over_without_being_told(tmp_path: Path) -> None:
     assert target.read_bytes() == first
     assert run("export", TRACE, "-o", str(target), "--overwrite", "--raw").returncode == 0
     assert target.read_bytes() == Path(TRACE).read_bytes()
+
+
+def test_what_is_no_file_is_never_written_over(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/null")
+    for target in (pipe, link, tmp_path):
+        done = run("export", TRACE, "--overwrite", "-o", str(target))
+        assert (done.returncode, "is no regular file" in done.stderr) == (2, True)
+    assert (pipe.is_fifo(), os.readlink(link), sorted(os.listdir(tmp_path))) == (True, "/dev/null", ["link", "pipe"])
 
 
 def test_steps_that_are_not_there() -> None:

@@ -22,6 +22,8 @@ def open_folder(path: str, claimant: Callable[[Probe], Reader | None]) -> RunSet
     sets: dict[str, RunSet] = {}
     problems: list[Problem] = []
     names = sorted(os.listdir(path))
+    if names and not os.access(path, os.X_OK):
+        raise UnreadableError(path, "its entries cannot be looked at: Permission denied")
     for name in names[:ENTRIES]:
         entry = os.path.join(path, name)
         try:

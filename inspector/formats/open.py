@@ -19,8 +19,8 @@ def open_path(path: str, format: str | None = None) -> RunSet:
         path = store_path(path)
     except ValueError as error:
         raise UsageError(path, str(error)) from error
-    if path != "-" and not os.path.lexists(path):
-        raise UnreadableError(path, "there is no such file or folder")
+    if path != "-":
+        _look(path)
     probe = Probe(path)
     try:
         reader = _named(format) if format else claimant(probe)
@@ -34,6 +34,16 @@ def open_path(path: str, format: str | None = None) -> RunSet:
         raise
     except OSError as error:
         probe.close()
+        raise UnreadableError(path, error.strerror or str(error)) from error
+
+
+def _look(path: str) -> None:
+    """Raises UnreadableError for a path that leads nowhere, or to where one may not look."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise UnreadableError(path, "there is no such file or folder") from None
+    except OSError as error:
         raise UnreadableError(path, error.strerror or str(error)) from error
 
 
@@ -79,6 +89,10 @@ _MAGICS = (
     (b"\x89PNG", "looks like a PNG picture"),
     (b"\x7fELF", "looks like a program"),
     (b"%PDF", "looks like a PDF"),
+    *(
+        (bytes((0x80, protocol)), "looks like a pickle, which can run code: it is not loaded")
+        for protocol in range(2, 6)
+    ),
     (b"\xff\xfe\0\0", "looks like UTF-32: convert it first, as with `iconv -f UTF-32 -t UTF-8`"),
     (b"\xff\xfe", "looks like UTF-16: convert it first, as with `iconv -f UTF-16 -t UTF-8`"),
     (b"\xfe\xff", "looks like UTF-16: convert it first, as with `iconv -f UTF-16 -t UTF-8`"),
@@ -100,6 +114,8 @@ def unknown(probe: Probe) -> str:
     for magic, words in _MAGICS:
         if head.startswith(magic):
             return f"{words}; {_ADVICE}"
+    if head[257:262] == b"ustar":
+        return f"looks like a tar archive: unpack it first; {_ADVICE}"
     if head.startswith(SQLITE):
         tables = ", ".join(sorted(probe.tables)[:8])
         spoilt = "".join(f"; {problem.message}" for problem in probe.database.problems[:2])

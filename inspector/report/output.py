@@ -94,6 +94,8 @@ def send(to: str, found: Lines, *, overwrite: bool = False) -> None:
 def writing(path: str, found: Lines, *, overwrite: bool = False) -> Iterator[int]:
     """Write lines to a file, with the large values beside it, as a whole or not at all: yields the bytes so far. To be
     closed before its end is to write nothing. Raises UsageError when the file exists and is not to be written over."""
+    if overwrite and os.path.exists(path) and not os.path.isfile(path):
+        raise UsageError(path, "is no regular file, and cannot be written over: give another name")
     values = ValueFiles(path, overwrite=overwrite)
     target = f"{path}.part-{os.getpid()}" if overwrite else path
     try:
