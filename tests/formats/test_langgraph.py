@@ -246,6 +246,7 @@ def test_the_cause_is_named_not_what_was_cancelled_for_it(base: Base) -> None:
     error = opened(base).run().error
     assert error is not None
     assert (error.type, error.where) == ("RuntimeError", ("b",))
+    assert [one.note for one in left(opened(base))] == ["failed: CancelledError", "failed: RuntimeError: boom"]
 
 
 def test_a_failed_task_that_was_run_again_has_not_failed(base: Base) -> None:

@@ -262,6 +262,16 @@ def test_encrypted_store(base: Base) -> None:
     assert run.resume().reasons == ("value_unreadable",)
 
 
+def test_why_an_encrypted_run_failed_is_not_told(base: Base) -> None:
+    thread = Thread(base, pack=encrypted)
+    thread.input({})
+    thread.start({}, then=["bad"])
+    thread.wrote("bad", {"__error__": "ValueError('swordfish')"})
+    error = opened(base).run().error
+    assert error is not None
+    assert (error.type, error.message, error.where) == (None, "the reason is encrypted (aes)", ("bad",))
+
+
 def test_encrypted_end_is_not_known_to_be_one(base: Base) -> None:
     thread = Thread(base, pack=encrypted)
     thread.input({})

@@ -116,7 +116,7 @@ class Work:
         error = self.error(task)
         parts = []
         if error is not None:
-            parts.append(f"failed: {error.type + ': ' if error.type else ''}{error.message}")
+            parts.append(f"failed: {': '.join(filter(None, (error.type, error.message))) or 'the reason is empty'}")
         if self.leaf and task.finished:
             parts.append("done; what it wrote is stored, and taken in when the others are done too")
         elif self.leaf and error is None:
@@ -205,6 +205,8 @@ def failure(value: Value) -> RunError:
     """What a stored error says: type and message where its `repr` is that simple, else all of it."""
     if class_of(value):
         return RunError(type=class_of(value).rpartition(":")[2], message=preview(value.get("state"), 2000))
+    if isinstance(value, dict) and value.get("$type") == "encrypted":
+        return RunError(message=f"the reason is encrypted ({value.get('cipher')})")
     text = value if isinstance(value, str) else preview(value, 2000)
     match = _ERROR.fullmatch(text)
     if match is None:
