@@ -8,8 +8,10 @@ nothing about its length. What looks like a JSON schema is not taken for a field
 
 import os
 import re
-from collections.abc import Callable, Sequence
+import string
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import groupby, islice
 from typing import Any
 
 import msgspec
@@ -23,29 +25,48 @@ def mark(kind: str) -> str:
     return f"[redacted:{kind}]"
 
 
-_PREFIXED: tuple[tuple[str, str], ...] = (
-    ("api-key", r"sk[-_][\w\-]{16,}"),
-    ("api-key", r"rk_(?:live|test)_\w{16,}"),
-    ("api-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("api-key", r"AIza[\w\-]{30,}"),
-    ("api-key", r"(?:gsk|hf|r8|pplx|tvly|nvapi|dtn|lsv2_[a-z]{2}|xai)[-_][\w\-]{20,}"),
-    ("api-key", r"SG\.[\w\-]{16,}\.[\w\-]{16,}"),
-    ("token", r"gh[pousr]_[A-Za-z0-9]{20,}"),
-    ("token", r"github_pat_\w{20,}"),
-    ("token", r"glpat-[\w\-]{16,}"),
-    ("token", r"npm_[A-Za-z0-9]{30,}"),
-    ("token", r"xox[a-z]-[\w\-]{10,}"),
-    ("token", r"xapp-[\w\-]{10,}"),
-    ("token", r"ya29\.[\w\-]{20,}"),
-    ("token", r"dop_v1_[a-f0-9]{40,}"),
-    ("token", r"pypi-[\w\-]{50,}"),
-    ("private-key", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+_PREFIXED: tuple[tuple[str, str, str], ...] = (
+    ("api-key", r"sk[-_]", r"[\w\-]{16,}"),
+    ("api-key", r"rk_", r"(?:live|test)_\w{16,}"),
+    *(("api-key", start, r"[A-Z0-9]{16}(?![A-Za-z0-9])") for start in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    ("api-key", r"AIza", r"[\w\-]{30,}"),
+    *(
+        ("api-key", f"{start}[-_]", r"[\w\-]{20,}")
+        for start in ("gsk", "hf", "r8", "pplx", "tvly", "nvapi", "dtn", "xai")
+    ),
+    ("api-key", r"lsv2_", r"[a-z]{2}[-_][\w\-]{20,}"),
+    ("api-key", r"SG\.", r"[\w\-]{16,}\.[\w\-]{16,}"),
+    ("token", r"gh[pousr]_", r"[A-Za-z0-9]{20,}"),
+    ("token", r"github_pat_", r"\w{20,}"),
+    ("token", r"glpat-", r"[\w\-]{16,}"),
+    ("token", r"npm_", r"[A-Za-z0-9]{30,}"),
+    ("token", r"xox[a-z]-", r"[\w\-]{10,}"),
+    ("token", r"xapp-", r"[\w\-]{10,}"),
+    ("token", r"ya29\.", r"[\w\-]{20,}"),
+    ("token", r"dop_v1_", r"[a-f0-9]{40,}"),
+    ("token", r"pypi-", r"[\w\-]{50,}"),
+    ("private-key", r"AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),
 )
-# A credential is a long run of such characters; what is quick to find is the run.
-_RUN = re.compile(r"[A-Za-z0-9_\-.]{16,}+")
+"""The kind, what it begins with, and what follows."""
 _PREFIX = re.compile(
-    r"(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<s{at}>{shape})" for at, (_, shape) in enumerate(_PREFIXED)) + ")", re.ASCII
+    r"(?<![A-Za-z0-9])(?:"
+    + "|".join(f"(?P<s{at}>{start}{rest})" for at, (_, start, rest) in enumerate(_PREFIXED))
+    + ")",
+    re.ASCII,
 )
+
+
+def _by_letter(starts: Iterable[str]) -> str:
+    """A pattern of any of them: told by the first letter it is three times as quick as one after the other."""
+    letters = groupby(sorted(starts), key=lambda start: start[0])
+    return "|".join(f"{letter}(?:{'|'.join(start[1:] for start in group)})" for letter, group in letters)
+
+
+_SIGN = re.compile(_by_letter([*(start for _, start, _ in _PREFIXED), "eyJ"]))
+"""What a run of letters has that holds a credential."""
+_RUN = re.compile(r"[A-Za-z0-9_\-.]*+")
+_RUN_LETTERS = string.ascii_letters + string.digits + "_-."
+_LEAST_RUN = 16
 # An escape ends in letters or digits, which are not part of the word behind it: `\nsk-...`, `key%3Dsk-...`, a colour.
 _ESCAPE = re.compile(r"(?<=\\)(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[bfnrt])|(?<=%)[0-9A-Fa-f]{2}|(?<=[\[;])\d{0,3}m")
 _JWT = re.compile(r"(?<![^.])(?:[\w\-]*-)?eyJ[\w\-]{6,}\.[\w\-]{4,}(?:\.[\w\-]*)?", re.ASCII)
@@ -56,11 +77,21 @@ _LOGIN = re.compile(r"(://[^\s/:@\"']{0,100}:)[^\s/@\"']{1,200}(@)")
 _SCHEME = re.compile(r"\b(bearer|basic|digest|token)(\s{1,8})(?!\[redacted)[A-Za-z0-9._~+/=\-]{12,}", re.IGNORECASE)
 _STEM = re.compile(r"passw|passphrase|pwd|secret|token|key|authorization|cookie|credential")
 _STEM_ANY = re.compile(_STEM.pattern, re.IGNORECASE)
-_STEMS = ("passw", "passphrase", "pwd", "secret", "token", "key", "authorization", "cookie", "credential")
+STRETCH = 64 << 10
+"""Characters that are looked at in one go: some milliseconds."""
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_.\-]{0,60}")
 _ASSIGNED = re.compile(r"\\*[\"']?\s{0,8}[:=]\s{0,8}|\s{1,8}(?=\\*[\"'])")
 _PASSED = re.compile(r"\s{1,8}(?![-\[])")
 _VALUE = re.compile(r"""(?P<quote>\\*["'])(?P<quoted>[^"'\\\n]{4,})|(?P<plain>[^\s"'\\,;&<>{}()\[\]]{8,})""")
+_PAUSE = re.compile(r"[\s,;\"'<>(){}+|]")
+_OPEN = re.compile(
+    rf"(?:{_STEM.pattern})[A-Za-z0-9_.\-]*"
+    r"""(?:\\*["']?\s*(?:[:=]\s*)?(?:\\*["'][^"'\\\n]{0,3}|[^\s"'\\,;&<>{}()\[\]]{0,7}))?\Z"""
+    r"|(?:bearer|basic|digest|token)\s*[A-Za-z0-9._~+/=\-]{0,11}\Z|:/?/?[^\s/@\"']*\Z|-----[A-Z0-9 ]{0,80}-{0,4}\Z",
+    re.IGNORECASE,
+)
+"""What ends a text in which a credential may have begun that is not told from what is there of it."""
+MOST_PAUSES = 32
 _NAMES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("password", re.compile(r"(?:^|_)(?:password|passwd|pwd|passphrase|passcode)$")),
     ("secret", re.compile(r"(?:^|_)(?:secret|client_secret|secret_key|secret_access_key|credentials?|secrets)$")),
@@ -100,25 +131,88 @@ def secret(name: str) -> str | None:
 
 
 def redacted_text(text: str) -> str:
-    """`text` with the credentials in it masked. Costs a few passes at most, whatever it holds."""
+    """`text` with the credentials in it masked. Costs a few passes at most, whatever it holds; a long one is looked at
+    in stretches, between which other threads have their turn."""
+    return "".join(found for found, _ in _stretches(text, STRETCH))
+
+
+def redacted_head(text: str, least: int) -> tuple[str, int]:
+    """The beginning of `text` with the credentials in it masked, at least so many characters if there are as many, and
+    of how many of the text it is made. Costs what it returns, and what a credential takes that reaches beyond."""
+    pieces, length = [], 0
+    for found, end in _stretches(text, min(least, STRETCH)):
+        pieces.append(found)
+        length += len(found)
+        if length >= least:
+            return "".join(pieces), end
+    return "".join(pieces), len(text)
+
+
+def _stretches(text: str, size: int) -> Iterator[tuple[str, int]]:
+    """The text masked, piece by piece of about `size` characters, and the end of each in the text."""
+    at = 0
+    while at < len(text):
+        ahead = size
+        while True:
+            end = _cut(text, at + ahead)
+            piece = text[at:end]
+            found = _stretch(piece)
+            # What is masked up to the last letter may go on behind it.
+            if end == len(text) or not found.endswith("]"):
+                break
+            ahead *= 2
+        yield found, end
+        at = end
+
+
+def _cut(text: str, at: int) -> int:
+    """A place behind `at` that no credential crosses but one that is told from what stands before it."""
+    while at < len(text):
+        for pause in islice(_PAUSE.finditer(text, at, at + STRETCH), MOST_PAUSES):
+            if not _OPEN.search(text, max(pause.end() - 400, 0), pause.end()):
+                return pause.end()
+        at += STRETCH
+    return len(text)
+
+
+def _stretch(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = _BLOCK.sub(mark("private-key"), text)
-    text = _RUN.sub(_run, text)
+    text = _runs(text)
     if "://" in text:
         text = _LOGIN.sub(lambda found: f"{found[1]}{mark('password')}{found[2]}", text)
     lower = text.lower()
     if any(scheme in lower for scheme in ("bearer", "basic", "digest", "token")):
         text = _SCHEME.sub(lambda found: f"{found[1]}{found[2]}{mark('token')}", text)
         lower = text.lower()
-    return _assigned(text, lower) if any(stem in lower for stem in _STEMS) else text
+    return _assigned(text, lower)
 
 
-def _run(found: re.Match[str]) -> str:
-    escape = _ESCAPE.match(found.string, found.start())
-    if escape is not None:
-        rest = found.string[escape.end() : found.end()]
-        return escape[0] + _masked(rest)
-    return _masked(found[0])
+def _runs(text: str) -> str:
+    """Masks what has the shape of a credential in the long runs of letters that have a sign of one."""
+    pieces, done = [], 0
+    for sign in _SIGN.finditer(text):
+        if sign.start() < done:
+            continue
+        begin = sign.start() - _letters_before(text, done, sign.start())
+        end = _RUN.match(text, sign.start()).end()  # type: ignore[union-attr]
+        if end - begin >= _LEAST_RUN:
+            escape = _ESCAPE.match(text, begin, end)
+            word = escape.end() if escape else begin
+            pieces += [text[done:word], _masked(text[word:end])]
+            done = end
+    return "".join(pieces) + text[done:] if pieces else text
+
+
+def _letters_before(text: str, first: int, at: int) -> int:
+    """How many letters of a run stand before `at`, and not before `first`."""
+    size = 64
+    while True:
+        part = text[max(at - size, first) : at]
+        count = len(part) - len(part.rstrip(_RUN_LETTERS))
+        if count < len(part) or at - size <= first:
+            return count
+        size *= 4
 
 
 def _masked(run: str) -> str:

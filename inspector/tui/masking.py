@@ -54,6 +54,18 @@ def masked(text: str) -> str:
     return _short(text) if len(text) <= SHORT else _long(text)
 
 
+def masked_head(text: str, least: int) -> tuple[str, int]:
+    """The beginning of a text as it is shown, at least so many characters if there are as many, and of how many of the
+    text it is made. Costs what it returns."""
+    if _Switch.revealed:
+        return text[:least], min(least, len(text))
+    if len(text) <= max(least, SHORT):
+        return masked(text), len(text)
+    from inspector.model.redact import redacted_head
+
+    return redacted_head(text, least)
+
+
 @lru_cache(maxsize=2048)
 def _short(text: str) -> str:
     return _redacted(text)

@@ -4,7 +4,8 @@ import json
 import os
 from asyncio import sleep
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -18,6 +19,7 @@ from inspector.model.text import one_line
 from inspector.model.values import Value, clean_value, decimal, integer, to_json
 from inspector.tui import clipboard, masking
 from inspector.tui._compat import send
+from inspector.tui.aside import aside
 from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Opens, plain
@@ -27,8 +29,16 @@ from inspector.tui.panes.treeview import TreeView
 from inspector.tui.prompt import Prompt
 from inspector.tui.rows import Rows
 
+T = TypeVar("T")
+
 MOST_PARSED = 1_000_000
 """Characters of a text that is tried as JSON when it is opened."""
+LARGE = 256 << 10
+"""Characters from which on a value is masked and laid out aside: it takes longer than a key may wait."""
+A_PART = 64
+"""Characters of which the masking takes as long as one part of a list or object does."""
+MOST_LISTED = 100
+"""Items that are looked at to tell how large a lazy sequence is."""
 
 
 class Viewer(Page):
@@ -39,9 +49,13 @@ class Viewer(Page):
 
     def __init__(self, opens: Opens, edits: Callable[[str], object] | None = None, why_not: str | None = None) -> None:
         self._place, self._edits, self._why_not = opens.place, edits, why_not
-        self._value = masking.masked_value(as_value(opens.value))
         self._titled = opens.title
-        self._view = view_of(self._value, opens.title, Rows.ascii)
+        self._large = is_large(opens.value)
+        self._make = partial(made, opens.value, opens.title, Rows.ascii)
+        self._value: Value
+        self._view: TextView | TreeView
+        self._value, self._view = (None, TextView("")) if self._large else self._make()
+        self._ready = not self._large
         self._other: TextView | TreeView | None = None
         self._found = ""
         super().__init__(one_line(opens.title), self._view, heading=plain(""))
@@ -50,22 +64,58 @@ class Viewer(Page):
 
     def on_mount(self) -> None:
         super().on_mount()
+        if not self._ready:
+            self._say("getting it ready to be seen …")
+            self._do(self._make, self._get_ready)
+        else:
+            self._lay(0)
+
+    def _get_ready(self, made: tuple[Value, TextView | TreeView]) -> None:
+        self._value, self._view = made
+        self._ready = True
         self._lay(0)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        there = self._ready or f"action_{action}" not in vars(Viewer)
+        return there and super().check_action(action, parameters)
+
     def on_resize(self, event: events.Resize) -> None:
-        self._lay()
+        if self._ready:
+            self._lay()
 
     def _lay(self, cursor: int | None = None) -> None:
         """Lay the value out for the width there is."""
-        self._view.lay(max(self.size.width - 1, 1))
-        self.rows.show(self._view, cursor)
-        self._tell_about()
+        view = self._view
+        lay = partial(view.lay, max(self.size.width - 1, 1))
+        if isinstance(view, TextView):
+            self._do(lay, lambda _: self._laid(view, cursor))
+        else:
+            lay()
+            self._laid(view, cursor)
+
+    def _do(self, work: Callable[[], T], then: Callable[[T], object]) -> None:
+        """Do `work`, and `then` with what it returns: at once, or what it takes for a large value aside."""
+        if self._large:
+            self.run_worker(self._do_aside(work, then))
+        else:
+            then(work())
+
+    @staticmethod
+    async def _do_aside(work: Callable[[], T], then: Callable[[T], object]) -> None:
+        then(await aside(work))
+
+    def _laid(self, view: TextView | TreeView, cursor: int | None) -> None:
+        if view is self._view:
+            self.rows.show(view, cursor)
+            self._tell_about()
 
     def _tell_about(self, place: str = "") -> None:
         found = f"   {self._found!r}: {place}" if place else ""
-        self.query_one("#heading", Bar).set(plain(f" {self._view.about()}{found}", "dim"))
+        self._say(f"{self._view.about()}{found}")
 
-    @property
+    def _say(self, text: str) -> None:
+        self.query_one("#heading", Bar).set(plain(f" {text}", "dim"))
+
     def text(self) -> str:
         """The value as text: what is copied, printed and saved. Where only looking is allowed, credentials do not
         leave the screen."""
@@ -115,12 +165,17 @@ class Viewer(Page):
 
     def action_form(self) -> None:
         """Show the value as a tree or as text."""
-        self._other = self._other or other_view(self._value, self._titled, Rows.ascii)
-        if self._other is None:
+        if self._other is not None:
+            self._turn(self._other)
+        else:
+            self._do(partial(other_view, self._value, self._titled, Rows.ascii), self._turn)
+
+    def _turn(self, other: TextView | TreeView | None) -> None:
+        if other is None:
             self.footer.tell("this is plain text: there is no tree in it")
-            return
-        self._view, self._other = self._other, self._view
-        self._lay(0)
+        elif other is not self._view:
+            self._view, self._other = other, self._view
+            self._lay(0)
 
     def action_find(self) -> None:
         """Ask what to search for."""
@@ -131,13 +186,25 @@ class Viewer(Page):
         if not self._found:
             self.action_find()
             return
-        row = self._view.find(self.rows.cursor, direction)
+        view, row = self._view, self.rows.cursor
+        if isinstance(view, TextView):
+            self._do(lambda: self._next(view, row, direction), lambda found: self._come(view, *found))
+        else:
+            self._come(view, *self._next(view, row, direction))
+
+    @staticmethod
+    def _next(view: TextView | TreeView, row: int, direction: int) -> tuple[int | None, str]:
+        found = view.find(row, direction)
+        return found, "" if found is None else view.place(found)
+
+    def _come(self, view: TextView | TreeView, row: int | None, place: str) -> None:
+        if view is not self._view:
+            return
         if row is None:
             self.footer.tell(f"{self._found!r} does not stand here")
-            self._tell_about()
-            return
-        self.rows.show(self._view, row)
-        self._tell_about(self._view.place(row))
+        else:
+            self.rows.show(view, row)
+        self._tell_about(place)
 
     async def _search(self, text: str) -> None:
         """Search a tree in slices, so that keys work meanwhile."""
@@ -152,7 +219,9 @@ class Viewer(Page):
 
     def action_copy(self) -> None:
         """Ask the terminal to put the text into its clipboard."""
-        text = self.text
+        self._do(self.text, self._copy)
+
+    def _copy(self, text: str) -> None:
         sequences = clipboard.osc52(text, os.environ)
         if sequences is None:
             self.footer.tell(f"{len(text):,} characters are too many for a terminal's clipboard: p prints, s saves")
@@ -164,9 +233,12 @@ class Viewer(Page):
 
     def action_print(self) -> None:
         """Print the text on the plain terminal, where it can be selected."""
+        self._do(self.text, self._print)
+
+    def _print(self, text: str) -> None:
         try:
             with self.app.suspend():
-                clipboard.print_plain(self.text, self._titled, ascii=Rows.ascii)
+                clipboard.print_plain(text, self._titled, ascii=Rows.ascii)
         except SuspendNotSupported:
             self.footer.tell("this terminal cannot be left for a moment: s saves to a file")
 
@@ -203,20 +275,45 @@ class Viewer(Page):
             self.action_find_again(1)
 
     def _save(self, path: str) -> None:
-        if not path.strip():
-            return
+        if path.strip():
+            self._do(partial(self._saved, path.strip()), lambda told: self.footer.tell(*told))
+
+    def _saved(self, path: str) -> tuple[str, str]:
+        """Save the text; what came of it, and how that is shown."""
         try:
-            audit.record("save", self._titled, to=path.strip(), revealed=masking.revealed() or None)
-            full = clipboard.save(self.text, path.strip())
+            audit.record("save", self._titled, to=path, revealed=masking.revealed() or None)
+            full = clipboard.save(self.text(), path)
         except InspectorError as error:
-            self.footer.tell(str(error), "failed")
+            return str(error), "failed"
         except FileExistsError:
-            self.footer.tell(f"{path}: there is such a file already, and it stays as it is; choose another name")
+            return f"{path}: there is such a file already, and it stays as it is; choose another name", "problem"
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            self.footer.tell(f"{path}: not saved: {reason}", "failed")
-        else:
-            self.footer.tell(f"saved {full}", "done")
+            return f"{path}: not saved: {reason}", "failed"
+        return f"saved {full}", "done"
+
+
+def is_large(value: Any) -> bool:
+    """Whether a value is masked and laid out aside. Looks at no more of it than that takes."""
+    size, stack = 0, [value]
+    while stack and size < LARGE:
+        item = stack.pop()
+        if isinstance(item, str):
+            size += len(item)
+        elif isinstance(item, dict | list | tuple):
+            size += A_PART * len(item)
+            if size < LARGE:
+                stack += item.values() if isinstance(item, dict) else item
+        elif isinstance(item, Sequence):
+            size += LARGE if len(item) > MOST_LISTED else 0
+            stack += item[:MOST_LISTED]
+    return size >= LARGE
+
+
+def made(value: Any, title: str, ascii: bool) -> tuple[Value, TextView | TreeView]:
+    """A value as it is shown, and the best way to show it."""
+    shown = masking.masked_value(as_value(value))
+    return shown, view_of(shown, title, ascii)
 
 
 def as_value(value: Any) -> Value:

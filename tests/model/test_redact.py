@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.model import redact
 from inspector.model.changes import Change
 from inspector.model.records import Operation, StepRecord
-from inspector.model.redact import plain, redacted, redacted_text, secret
+from inspector.model.redact import plain, redacted, redacted_head, redacted_text, secret
 from inspector.model.run import Queue, Step
 from inspector.model.values import Number, to_json
 from tests.fuzz import TIMES
@@ -211,6 +212,58 @@ def test_a_plain_copy_of_a_record_is_what_is_written(value: Any, name: str, size
 def test_masking_twice_is_masking_once(text: str) -> None:
     once = redacted_text(text)
     assert redacted_text(once) == once
+
+
+PIECES = st.sampled_from(
+    [
+        "sk-abcdefghijklmnopqrstuvwx",
+        "AKIAABCDEFGHIJKLMNOP",
+        "eyJabcdefgh.abcdefgh.abc",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+        "token",
+        "api_key",
+        "pass",
+        "password",
+        "secret",
+        "cookie: ",
+        "Bearer",
+        "basic ",
+        "://user:",
+        "@",
+        "abcdefghijklmnop",
+        "required",
+        "12345678",
+        "[redacted:token]",
+        "\\n",
+        "%3D",
+        "\x1b[31m",
+        "--",
+        *list("=: \n\"'\\,;{}()<>+/|&[]_-.xİ"),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=60).map("".join), st.integers(1, 200))
+@settings(max_examples=500 * TIMES, deadline=None)
+def test_a_text_looked_at_in_stretches_is_masked_as_in_one_go(text: str, stretch: int) -> None:
+    whole = redacted_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redact, "STRETCH", stretch)
+        assert redacted_text(text) == whole
+
+
+@given(st.lists(PIECES, max_size=60).map("".join), st.integers(1, 200))
+@settings(max_examples=500 * TIMES, deadline=None)
+def test_the_head_of_a_text_is_masked_as_in_the_whole(text: str, least: int) -> None:
+    head, taken = redacted_head(text, least)
+    assert head + redacted_text(text[taken:]) == redacted_text(text)
+    assert len(head) >= least or taken == len(text)
+
+
+def test_the_head_of_a_long_text_costs_what_it_returns() -> None:
+    head, taken = redacted_head("some words " * 1_000_000 + "sk-abcdefghijklmnopqrstuvwx", 500)
+    assert len(head) == taken < 1000
 
 
 @pytest.mark.parametrize("piece", ["a-", "token=", "eyJ", "eyJaaaaaa.", "--", "sk-", "://", "bearer ", "token  ", "1_"])

@@ -90,7 +90,7 @@ async def test_nothing_is_shown_until_it_is_revealed_and_that_is_written_down(
         await press(pilot, "1", "tab", "down", "enter")
         assert isinstance(app.screen, Viewer)
         assert PASSWORD not in "\n".join(texts(app))
-        assert PASSWORD not in app.screen.text
+        assert PASSWORD not in app.screen.text()
         await press(pilot, "q")
         assert not Path(audit.path()).exists()
         await press(pilot, "V")

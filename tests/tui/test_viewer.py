@@ -2,6 +2,7 @@
 
 import base64
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from inspector.model.values import Number
-from inspector.tui.bars import Footer
+from inspector.tui.bars import Bar, Footer
 from inspector.tui.line import Opens
 from inspector.tui.panes.treeview import TreeView
-from inspector.tui.viewer import Viewer, as_text, file_name, parsed
+from inspector.tui.viewer import LARGE, Viewer, as_text, file_name, is_large, made, parsed
 from tests.tui.screens import row_texts
 from tests.tui.test_state_pictures import Opened
 
@@ -27,8 +28,13 @@ def told(pilot: Pilot[None]) -> str:
     return "".join(span.text for line in pilot.app.screen.query_one(Footer).lines() for span in line.spans)
 
 
-async def keys(pilot: Pilot[None], *pressed: str) -> None:
-    await pilot.press(*pressed)
+@pytest.fixture(params=[LARGE, 0], ids=["", "large"], autouse=True)
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test once more with values that are made ready aside."""
+    monkeypatch.setattr("inspector.tui.viewer.LARGE", request.param)
+
+
+async def shown(pilot: Pilot[None]) -> None:
     # From the key to the prompt, from the prompt to the viewer, from there to a search: messages all of them.
     for _ in range(3):
         await pilot.pause()
@@ -36,10 +42,15 @@ async def keys(pilot: Pilot[None], *pressed: str) -> None:
     await pilot.pause()
 
 
+async def keys(pilot: Pilot[None], *pressed: str) -> None:
+    await pilot.press(*pressed)
+    await shown(pilot)
+
+
 async def test_a_tree_folds_and_its_parts_open() -> None:
     value = {"order": {"id": "J-1", "pages": [1, 2]}, "note": "x" * 500}
     async with Opened(Opens("c2", value)).run_test(size=(60, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         rows = viewer(pilot).rows
         assert row_texts(rows)[0] == "▾ order: {2}"
         await keys(pilot, "left")
@@ -53,13 +64,13 @@ async def test_a_tree_folds_and_its_parts_open() -> None:
         await keys(pilot, "a")
         assert len(row_texts(rows)) == 6
         await keys(pilot, "end", "enter")
-        assert viewer(pilot).text == "x" * 500
+        assert viewer(pilot).text() == "x" * 500
 
 
 async def test_a_text_is_searched_wrapped_and_seen_as_a_tree() -> None:
     text = json.dumps({"a": ["needle", 1.50], "b": "needle " * 30})
     async with Opened(Opens("raw", text)).run_test(size=(60, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         rows = viewer(pilot).rows
         assert len(rows.lines) > 1
         await keys(pilot, "slash", *"needle", "enter")
@@ -86,10 +97,58 @@ async def test_only_the_form_that_is_looked_at_is_made(monkeypatch: pytest.Monke
         assert len(made) == 1, "and is kept"
 
 
+@pytest.mark.parametrize("large", [0], indirect=True)
+async def test_keys_work_while_a_large_value_is_made_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = threading.Event()
+    monkeypatch.setattr("inspector.tui.viewer.made", lambda *given: held.wait() and made(*given))
+    async with Opened(Opens("v", "a text")).run_test(size=(60, 20)) as pilot:
+        await pilot.press("slash", "c", "t", "s", "w", "n", "a", "right", "down", "enter", "e")
+        await pilot.pause()
+        assert not viewer(pilot).prompt.display
+        assert "getting it ready" in str(viewer(pilot).query_one("#heading", Bar).lines()[0])
+        await pilot.resize_terminal(50, 20)
+        held.set()
+        await shown(pilot)
+        assert row_texts(viewer(pilot).rows) == ["a text"]
+        await keys(pilot, "slash", *"text", "enter")
+        assert viewer(pilot)._found == "text"
+
+
+@pytest.mark.parametrize("large", [0], indirect=True)
+async def test_a_large_value_that_is_left_before_it_is_ready_comes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = threading.Event()
+    monkeypatch.setattr("inspector.tui.viewer.made", lambda *given: held.wait() and made(*given))
+    async with Opened(Opens("v", "a text")).run_test(size=(60, 20)) as pilot:
+        left = viewer(pilot)
+        left.back()
+        await pilot.pause()
+        held.set()
+        await shown(pilot)
+        assert not left.is_active
+
+
+@pytest.mark.parametrize("large", [LARGE], indirect=True)
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("x" * LARGE, True),
+        ("x" * (LARGE - 1), False),
+        ([{"a": 1}] * 10_000, True),
+        ({"a": [["x" * 200_000], {"b": "x" * 200_000}]}, True),
+        ([1] * 1000, False),
+        (range(101), True),
+        (range(100), False),
+        (None, False),
+    ],
+)
+def test_what_is_large(value: Any, expected: bool) -> None:
+    assert is_large(value) is expected
+
+
 async def test_a_tree_is_searched_and_unfolded() -> None:
     value = {"a": {"b": {"c": {"d": "needle"}}}, "needle": 1}
     async with Opened(Opens("v", value)).run_test(size=(60, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         rows = viewer(pilot).rows
         await keys(pilot, "slash", *"needle", "enter")
         assert row_texts(rows)[rows.cursor].strip() == 'd: "needle"'
@@ -103,7 +162,7 @@ async def test_a_tree_is_searched_and_unfolded() -> None:
 
 async def test_keys_are_text_while_something_is_typed() -> None:
     async with Opened(Opens("v", "some text with csp in it")).run_test(size=(60, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         await keys(pilot, "slash", *"csp", "enter")
         assert viewer(pilot)._found == "csp"
         await keys(pilot, "slash", "escape")
@@ -115,12 +174,12 @@ async def test_copying_sends_what_a_terminal_takes(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("inspector.tui.viewer.send", lambda app, sequences: sent.append(sequences))
     monkeypatch.delenv("TMUX", raising=False)
     async with Opened(Opens("v", {"a": 1})).run_test(size=(70, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         await keys(pilot, "c")
         assert base64.b64decode(sent[0][len("\x1b]52;c;") : -1]).decode() == '{\n  "a": 1\n}'
         assert "if they do not arrive: p prints, s saves" in told(pilot)
     async with Opened(Opens("v", "x" * 100_000)).run_test(size=(70, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         await keys(pilot, "c")
         assert len(sent) == 1
         assert "too many for a terminal's clipboard" in told(pilot)
@@ -128,7 +187,7 @@ async def test_copying_sends_what_a_terminal_takes(monkeypatch: pytest.MonkeyPat
 
 async def test_printing_where_there_is_no_terminal_says_so() -> None:
     async with Opened(Opens("v", "text")).run_test(size=(70, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         await keys(pilot, "p")
         assert "s saves to a file" in told(pilot)
 
@@ -136,7 +195,7 @@ async def test_printing_where_there_is_no_terminal_says_so() -> None:
 async def test_saving_asks_for_a_name_and_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with Opened(Opens("message 3, tool/../x", "line\n")).run_test(size=(90, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         await keys(pilot, "s", "enter")
         path = tmp_path / "message-3-tool-..-x.txt"
         assert path.read_text() == "line\n"
@@ -154,7 +213,7 @@ async def test_saving_asks_for_a_name_and_never_overwrites(tmp_path: Path, monke
 async def test_hostile_texts_reach_no_markup_and_no_terminal() -> None:
     hostile = {"[bold]x[/]": "[@click=app.quit]q[/]", "esc": "\\u001b[2J", "many": ["[/]", "[sys:LOCK"]}
     async with Opened(Opens("[red]title[/] \x1b[2J", hostile)).run_test(size=(80, 20)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         painted = "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
         assert "[bold]x[/]" in painted
         assert "[red]title[/]" in painted
@@ -168,7 +227,7 @@ async def test_hostile_texts_reach_no_markup_and_no_terminal() -> None:
 )
 async def test_any_value_opens(value: Any) -> None:
     async with Opened(Opens("v", value)).run_test(size=(60, 12)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         await keys(pilot, "down", "right", "left", "t", "w", "a", "slash", "x", "enter", "n", "N", "enter", "end")
         assert isinstance(pilot.app, App)
 
@@ -178,11 +237,11 @@ async def test_a_deep_value_opens() -> None:
     for _ in range(950):
         value = {"in": value}
     async with Opened(Opens("v", value)).run_test(size=(60, 12)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         await keys(pilot, "slash", *"bottom", "enter")
         assert row_texts(viewer(pilot).rows)[-1].endswith('in: "bottom"')
         await keys(pilot, "t", "t")
-        assert "bottom" in viewer(pilot).text
+        assert "bottom" in viewer(pilot).text()
 
 
 def test_text_of_values() -> None:
@@ -206,6 +265,6 @@ def test_names_of_files() -> None:
 
 async def test_the_tree_of_a_lazy_sequence() -> None:
     async with Opened(Opens("q", ({"a": 1}, "b"))).run_test(size=(60, 12)) as pilot:
-        await pilot.pause()
+        await shown(pilot)
         assert isinstance(viewer(pilot)._view, TreeView)
         assert row_texts(viewer(pilot).rows)[0] == "▾ 0: {1}"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from inspector.model.run import Call, Message
 from inspector.model.values import Value, preview, to_json
 from inspector.tui.line import Line, Opens, Span, plain
-from inspector.tui.masking import masked
+from inspector.tui.masking import masked_head
 from inspector.tui.panes.cells import TEXT, brief, counted, fit
 from inspector.tui.panes.flow import Flow
 from inspector.tui.panes.parts import Blocks, Each, Fixed, Part, Row, Stack, note, shallow
@@ -121,7 +121,7 @@ def _lead(look: _Look, at: int, message: Message) -> list[Span]:
 
 def _short(look: _Look, at: int, message: Message) -> Line:
     """A message on one row."""
-    text = preview(masked(message.text or ""), TEXT)
+    text = preview(masked_head(message.text or "", TEXT + 1)[0], TEXT)
     if not text and message.calls:
         text = "→ " + ", ".join(call.name for call in message.calls[:10])
     return Line((*_lead(look, at, message), Span(text)), _opens(at, message))
@@ -129,15 +129,17 @@ def _short(look: _Look, at: int, message: Message) -> Line:
 
 def _texts(look: _Look, at: int, message: Message) -> tuple[list[str], int]:
     """The rows of a message's text that are shown, and how many of its characters are not."""
-    text = masked(message.text or "")
     most = ALL_ROWS if MessageFold(at) in look.toggled else ROWS
-    flow = Flow(text[: (most + 1) * look.width], look.width, ascii=look.ascii)
-    whole = len(text) <= (most + 1) * look.width
+    room = (most + 1) * look.width
+    said = message.text or ""
+    text, taken = masked_head(said, room + 1)
+    flow = Flow(text[:room], look.width, ascii=look.ascii)
+    whole = taken == len(said) and len(text) <= room
     # One row more is shown as it is: that it is hidden would take a row too.
     shown = flow[: most + (whole and len(flow) == most + 1)]
     if len(flow) > len(shown) or not whole:
         end = flow.span(len(shown) - 1)[1]
-        return shown, max(len(text) - end, 1)
+        return shown, max(len(text) - end + len(said) - taken, 1)
     return shown, 0
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from inspector.model.run import Pending, PendingKind, PendingStatus
 from inspector.model.text import one_line
 from inspector.tui.line import PENDING_SIGNS, Line, Opens, Span, plain
-from inspector.tui.masking import masked
+from inspector.tui.masking import masked_head
 from inspector.tui.panes.cells import brief, column, fit
 from inspector.tui.panes.flow import Flow
 from inspector.tui.panes.parts import Blocks, Fixed, Part, Stack, note, shallow
@@ -120,7 +120,7 @@ def _details(entry: Pending, width: int) -> list[tuple[str, str]]:
     if entry.result is not None:
         found.append(("result", ""))
     if entry.note:
-        found += [("note", row) for row in _rows(masked(entry.note), width - INDENT)]
+        found += [("note", row) for row in _rows(masked_head(entry.note, NOTE_ROWS * width)[0], width - INDENT)]
     if entry.since:
         found.append(("since", one_line(f"since {entry.since}")))
     return found

@@ -23,10 +23,13 @@ class TextView(Lazy[Line]):
         self._laid: tuple[int, bool] | None = None
 
     def lay(self, width: int) -> None:
-        """Lay the text out for a width, unless it is."""
-        if self._laid != (width, self.wrap):
-            self._laid = width, self.wrap
-            self._flow = Flow(self._text, width, wrap=self.wrap, ascii=self._ascii)
+        """Lay the text out for a width, unless it is; also in another thread: the last call counts."""
+        wanted = width, self.wrap
+        if self._laid != wanted:
+            self._laid = wanted
+            flow = Flow(self._text, width, wrap=self.wrap, ascii=self._ascii)
+            if self._laid == wanted:
+                self._flow = flow
 
     def about(self) -> str:
         """What is shown, in words."""
