@@ -19,6 +19,11 @@ HIDDEN = re.compile(
 )
 
 
+_CONTROLS = bytes(code for code in range(0x80) if HIDDEN.match(chr(code)))
+LONG = 1000
+"""Characters from which on a text of many lines is looked at as bytes first."""
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
@@ -31,7 +36,14 @@ def clean(text: str) -> str:
 
 def visible(text: str) -> str:
     """The same, also while texts are taken over `verbatim`."""
-    return HIDDEN.sub(_escape, text) if HIDDEN.search(text) else text
+    return text if _is_plain(text) or not HIDDEN.search(text) else HIDDEN.sub(_escape, text)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing in it needs an escape, where that is told in less than half the time the pattern takes."""
+    if text.isprintable():  # none of the hidden ones is
+        return True
+    return len(text) > LONG and text.isascii() and len(text.encode().translate(None, _CONTROLS)) == len(text)
 
 
 _verbatim = False

@@ -4,7 +4,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.model.text import clean, one_line, shorten, told_apart
+from inspector.model.text import HIDDEN, LONG, clean, one_line, shorten, told_apart
 
 
 @given(st.text(st.characters(codec=None)))
@@ -24,6 +24,15 @@ def test_clean_text_holds_nothing_that_acts(text: str) -> None:
             "PDI",
         )
     clean(text).encode()
+
+
+def test_what_is_quick_to_tell_is_told_right() -> None:
+    for code in range(0x110000):
+        hidden = bool(HIDDEN.match(chr(code)))
+        assert not (hidden and chr(code).isprintable())
+        if code < 0x800 or hidden:
+            text = "a\n" * LONG + chr(code)
+            assert (clean(text) == text) is not hidden
 
 
 @given(st.text())
