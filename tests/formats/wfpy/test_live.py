@@ -115,6 +115,142 @@ def main():
     connect(box.Out, last.In)
     connect(last.Out, "Out")
 """
+BRANCH_LEFT_OVER = """
+@workflow(inputs={"In": object}, outputs={"Out": object})
+def inside():
+    ask = Map(make=even)
+    connect("In", ask.In)
+    gate = if_(None)
+    connect(ask.Out, gate.cond)
+    with gate.then:
+        one = Map(make=plain)
+        connect(ask.Out, one.In)
+    connect(gate.out, "Out")
+
+@workflow(outputs={"Out": object}, max_workers=1)
+def main():
+    source = Source(many=5)
+    box = inside()
+    connect(source.Out, box.In)
+    last = Map(make=LAST)
+    connect(box.Out, last.In)
+    connect(last.Out, "Out")
+"""
+LOOP_INSIDE = """
+@workflow(inputs={"In": object}, outputs={"Out": object})
+def inside():
+    lists = Map(make=some)
+    connect("In", lists.In)
+    turn = loop(None)
+    connect(lists.Out, turn.iter)
+    with turn:
+        part = Map(make=LAST)
+        connect(turn.item, part.In)
+    connect(part.Out, "Out")
+
+@workflow(outputs={"Out": object}, max_workers=1)
+def main():
+    source = Source(many=4)
+    box, other = inside(), inside()
+    connect(source.Out, box.In)
+    connect(box.Out, other.In)
+    connect(other.Out, "Out")
+"""
+TWO_PORTS = """
+@workflow(inputs={"A": object, "B": object}, outputs={"Out": object})
+def inside():
+    one, two = Map(make=plain), Map(make=plain)
+    connect("A", one.In)
+    connect("B", two.In)
+    connect(one.Out, "Out")
+    connect(two.Out, "Out")
+
+@workflow(outputs={"Out": object}, max_workers=1)
+def main():
+    first, second = Source(many=3), Source(many=4)
+    ask = Map(make=even)
+    connect(first.Out, ask.In)
+    gate = if_(None)
+    connect(ask.Out, gate.cond)
+    with gate.then:
+        three = Map(make=plain)
+        connect(ask.Out, three.In)
+    box = inside()
+    connect(gate.out, box.A)
+    connect(second.Out, box.B)
+    last = Map(make=LAST)
+    connect(box.Out, last.In)
+    connect(last.Out, "Out")
+"""
+OUT_BY_SEVERAL = """
+@workflow(inputs={"In": object}, outputs={"Out": object})
+def inner():
+    one = Map(make=plain)
+    connect("In", one.In)
+    connect(one.Out, "Out")
+
+@workflow(inputs={"In": object}, outputs={"Out": object})
+def inside():
+    ask = Map(make=even)
+    connect("In", ask.In)
+    gate = if_(None)
+    connect(ask.Out, gate.cond)
+    with gate.then:
+        one, two, three = Map(make=plain), Map(make=plain), Map(make=LAST)
+        connect(ask.Out, one.In)
+        connect(ask.Out, two.In)
+        connect(one.Out, three.In)
+    box = inner()
+    connect(gate.out, box.In)
+    connect(two.Out, "Out")
+    connect(three.Out, "Out")
+    connect(gate.out, "Out")
+    connect(box.Out, "Out")
+
+@workflow(outputs={"Out": object}, max_workers=1)
+def main():
+    source = Source(many=5)
+    box = inside()
+    connect(source.Out, box.In)
+    last = Map(make=plain)
+    connect(box.Out, last.In)
+    connect(box.Out, "Out")
+"""
+BOX_BESIDE = """
+@workflow(inputs={"In": object}, outputs={"Out": object})
+def inner():
+    one = Map(make=plain)
+    connect("In", one.In)
+    connect(one.Out, "Out")
+
+@workflow(inputs={"In": object}, outputs={"Out": object})
+def inside():
+    one = Map(make=plain)
+    connect("In", one.In)
+    box = inner()
+    connect(one.Out, box.In)
+    connect(one.Out, "Out")
+    connect(box.Out, "Out")
+
+@workflow(outputs={"Out": object}, max_workers=1)
+def main():
+    source = Source(many=3)
+    box = inside()
+    connect(source.Out, box.In)
+    last = Map(make=LAST)
+    connect(box.Out, last.In)
+    connect(last.Out, "Out")
+"""
+FLOWS = {
+    "if behind if": IF_BEHIND_IF,
+    "loop in loop": LOOP_IN_LOOP,
+    "nested": NESTED,
+    "branch left over": BRANCH_LEFT_OVER,
+    "loop inside": LOOP_INSIDE,
+    "two ports": TWO_PORTS,
+    "out by several": OUT_BY_SEVERAL,
+    "box beside": BOX_BESIDE,
+}
 Sizes = dict[tuple[tuple[str, ...], str], int]
 
 
@@ -129,11 +265,14 @@ def held(plan: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[tuple[st
 
 
 class Watched:
-    """wfpy, with a look at all queues behind each line of the journal, and before the firing of the next one."""
+    """wfpy, with a look at all queues behind each line of the journal, before the firing of the next one, and at each
+    queue that a nested workflow, an if or a loop moves a token of between the two."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: dict[int, list[Sizes]] = {}
+        self._monkeypatch = monkeypatch
         self._root: Any = None
+        self._seq = self._firing = 0
         fingerprint, record, atomic = journal_part("graph_fingerprint"), journal.Journal.record, runner._atomic_firing
         before: Sizes = {}
 
@@ -144,11 +283,16 @@ class Watched:
         @contextmanager
         def firing() -> Iterator[Any]:
             before.update(held(self._root))
-            with atomic() as one:
-                yield one
+            self._firing += 1
+            try:
+                with atomic() as one:
+                    yield one
+            finally:
+                self._firing -= 1
 
         def recorded(log: Any, plan: Any, *rest: Any, **more: Any) -> int:
             seq: int = record(log, plan, *rest, **more)
+            self._seq = seq
             self.sizes.setdefault(seq - 1, []).append(dict(before))
             self.sizes.setdefault(seq, []).append(dict(held(self._root)))
             return seq
@@ -156,6 +300,19 @@ class Watched:
         monkeypatch.setattr("wfpy._checkpoint_runtime.graph_fingerprint", known)
         monkeypatch.setattr(runner, "_atomic_firing", firing)
         monkeypatch.setattr(journal.Journal, "record", recorded)
+        for name in ("enqueue", "dequeue", "try_dequeue"):
+            self._look_behind(name)
+
+    def _look_behind(self, name: str) -> None:
+        moves = getattr(runner.Queue, name)
+
+        def moved(queue: Any, *rest: Any) -> Any:
+            found = moves(queue, *rest)
+            if self._root is not None and not self._firing:
+                self.sizes.setdefault(self._seq, []).append(dict(held(self._root)))
+            return found
+
+        self._monkeypatch.setattr(runner.Queue, name, moved)
 
 
 def journal_part(name: str) -> Any:
@@ -173,7 +330,7 @@ def imported(path: Path) -> ModuleType:
 
 
 @pytest.mark.parametrize("last", ["plain", "fails", "at_once"])
-@pytest.mark.parametrize("flow", [IF_BEHIND_IF, LOOP_IN_LOOP, NESTED], ids=["if behind if", "loop in loop", "nested"])
+@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
 @pytest.mark.parametrize("artifacts", ["all", "journal"])
 def test_every_claim_is_true(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flow: str, last: str, artifacts: str

@@ -72,15 +72,15 @@ class Comparison:
         if not beyond:
             return queue.contents(step)
         lengths = {id(other): len(other_saved.tokens) for other_saved, other in self._saved}
-        count = len(saved.tokens)
-        for other in beyond:
+        count = min(len(saved.tokens), len(queue.initial) + len(queue.refs))
+        # What an if or loop put beyond is in no line, and so no reckoning.
+        for other in (other for other in beyond if not self._hidden(other)):
             surplus = other.size(step) - lengths.get(id(other), 0) - self._stuck.get(id(other), 0)
             count = max(min(count, surplus), 0)
-        held = beyond[0].contents(step)
-        end = len(held) - self._stuck.get(id(beyond[0]), 0)
         for other in beyond:
             self._stuck[id(other)] = self._stuck.get(id(other), 0) + count
-        return held[end - count : end]
+        # Beyond, they may lie among what others put there.
+        return queue.latest(count)
 
     def _beyond(self, queue: Queue) -> list[Queue]:
         """Where tokens on an output of a nested workflow come to lie in the end."""
@@ -102,14 +102,14 @@ class Comparison:
                 self.replay.seed(queue, self.checkpoint.token(self.store, saved, index))
 
     def _compare(self, saved: SavedQueue, queue: Queue, expected: Sequence[int]) -> None:
-        source = queue.scope.actors.get(queue.source)
-        if queue.is_vague(self._end) or (source is not None and source.hides(queue.out_port)):
+        if queue.is_vague(self._end) or self._hidden(queue):
             return
         same = min(len(expected), len(saved.tokens))
         # Tokens that several actors put on one output may lie in another order than the lines say.
+        begin = min(len(queue.takes), len(queue.initial) + len(queue.refs) - len(expected))
         for index in range(0 if queue.merged() else same):
             if self.store.is_unknown(expected[index]) or self._copied(queue, expected[index]):
-                queue.replace(len(queue.takes) + index, self.checkpoint.token(self.store, saved, index))
+                queue.replace(begin + index, self.checkpoint.token(self.store, saved, index))
             elif self.checkpoint.exact and not _same(self.store.text(expected[index]), saved.text(index)):
                 self._note(saved, f"its token {index + 1} is not the one that the journal's firings put there")
                 break
@@ -122,6 +122,10 @@ class Comparison:
             )
         elif (more or less) and not self._unsure(queue, self.replay.step):
             self._note(saved, f"it holds {len(saved.tokens)} tokens, and the journal's firings leave {len(expected)}")
+
+    def _hidden(self, queue: Queue) -> bool:
+        source = queue.scope.actors.get(queue.source)
+        return source is not None and source.hides(queue.out_port)
 
     def _copied(self, queue: Queue, ref: int) -> bool:
         source = queue.scope.actors.get(queue.source)

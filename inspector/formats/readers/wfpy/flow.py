@@ -101,9 +101,17 @@ class Flow:
             ref = self.take(queue, step) if queue.fresh else self.store.unknown()
             for inner in composite.child.entries.get(queue.in_port, ()):
                 self.put(inner, ref, step, text)
+        self._feed_unseen(composite, step)
         composite.starts.append(step)
         composite.ends.append(step)
         return True
+
+    def _feed_unseen(self, composite: Actor, step: int) -> None:
+        """Where somebody inside takes what comes in by a port, a queue leads to it that no line names."""
+        entries = composite.child.entries if composite.child is not None and not self.network.complete else {}
+        for port in entries.keys() - composite.ins.keys():
+            for inner in entries[port]:
+                self.put(inner, self.store.unknown(), step)
 
     def feed_up_to(self, composite: Actor, firings: int, step: int) -> None:
         """Begin firings until there are as many as are known to have begun."""
@@ -156,9 +164,13 @@ class Flow:
         if unseen:
             self._blur_above(owner, step)
         while len(queue.fresh) < count:
-            if not self.feed(owner, step) and (owner.ins or not unseen):
+            if self.feed(owner, step):
+                continue
+            if owner.ins or not unseen:
                 return
-            if unseen:
+            before = len(queue.fresh)
+            self._feed_unseen(owner, step)
+            if len(queue.fresh) == before:
                 self.put(queue, self.store.unknown(), step)
 
     def _blur_above(self, owner: Actor, step: int) -> None:

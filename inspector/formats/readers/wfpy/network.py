@@ -77,7 +77,7 @@ class Actor:
         inside of it puts them."""
         ends = () if self.child is None else self.child.queues
         known = self.child is None or self.scope.network.complete
-        if not known and self.child is not None and (self.child.has_loose_controls() or not self.makes(port)):
+        if not known and self.child is not None and (self.child.has_loose_ends() or not self.makes(port)):
             return True  # by a queue that no line names
         inner = ((queue, queue.scope.actors.get(queue.source)) for queue in ends if queue.target == BOUNDARY)
         return any(
@@ -163,9 +163,10 @@ class Scope:
         """Whether there is an if or loop in this plan, or in one inside of it."""
         return any(actor.is_control for scope in self.walk() for actor in scope.actors.values())
 
-    def has_loose_controls(self) -> bool:
-        """Whether an if or loop in this plan has no known queue at its `out`."""
-        return any(actor.is_control and "out" not in actor.outs for actor in self.actors.values())
+    def has_loose_ends(self) -> bool:
+        """Whether an if, a loop or a nested workflow in this plan may put on queues that no line names, beside those
+        that one does."""
+        return any(actor.is_control or actor.child is not None for actor in self.actors.values())
 
     def walk(self) -> "Iterator[Scope]":
         """This plan and all inside of it, depth first."""

@@ -93,6 +93,11 @@ class Queue:
         begin = bisect_right(self.takes, step)
         return self._range(begin, begin + self.size(step))
 
+    def latest(self, count: int) -> Sequence[int]:
+        """The tokens that were put last, also those that went on."""
+        end = len(self.initial) + len(self.refs)
+        return self._range(max(end - count, 0), end)
+
     def taken(self, step: int) -> Sequence[int]:
         """The tokens taken in `step`."""
         return self._range(bisect_left(self.takes, step), bisect_right(self.takes, step))

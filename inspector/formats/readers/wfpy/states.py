@@ -156,6 +156,10 @@ class RebuiltStates:
         not known. What is left over for nobody does not matter."""
         doubtful = False
         for scope in composite.child.walk() if composite.child is not None else ():
+            # Who is in a branch that was not taken, or in the body of a loop that is over, does not fire; and a loop
+            # goes on with what it took before.
+            active = not any(actor.is_control for actor in scope.actors.values())
+            doubtful = doubtful or not active
             for queue in scope.queues:
                 if queue.leaves:
                     # What came out of a plan inside may have gone where no record names.
@@ -167,7 +171,7 @@ class RebuiltStates:
                 if any(not queue.size(step) for queue, count in needs if not count):
                     continue
                 if needs and all(queue.size(step) >= max(count, 1) for queue, count in needs):
-                    if all(count for _, count in needs):
+                    if active and all(count for _, count in needs):
                         return True
                     doubtful = True
         return None if doubtful else False
