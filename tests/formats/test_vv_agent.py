@@ -500,6 +500,36 @@ def test_a_stuck_run_is_named(tmp_path: Path) -> None:
     assert not any("stuck" in words for words in complaints(quiet))
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (made.finished(terminal_result=None), "its terminal result is missing"),
+        (made.finished(terminal_result={"status": "failed"}), "is completed, and its terminal result says failed"),
+        (made.killed(terminal_result={"status": "failed"}), "has the terminal result of a run that has ended"),
+        (made.raised(tool_journal=[]), "its journals hold nothing that is ambiguous"),
+        (made.killed(claim_token=None), "has a lease that nobody holds"),
+        (made.killed(lease=int(NOW)), "is no likely time"),
+        (made.killed(lease=2**63 - 1), "is no likely time"),
+    ],
+)
+def test_columns_that_contradict_each_other_are_told(tmp_path: Path, row: made.Row, told: str) -> None:
+    found = complaints(only(tmp_path, row))
+    assert len(found) == 1
+    assert told in found[0]
+
+
+def test_a_lease_without_a_claim_holds_nothing(tmp_path: Path) -> None:
+    run = only(tmp_path, made.killed(lease=LIVE, claim_token=None))
+    assert (run.run().status, pending(run)["c3"].status) == ("interrupted", "ambiguous")
+
+
+def test_an_event_that_is_not_what_was_recorded_is_told(tmp_path: Path) -> None:
+    sound, changed = made.event("checkpoint_created"), made.event("run_completed", state="delivered")
+    outbox = [sound | {"payload_digest": made.digest(sound["event"])}, changed | {"payload_digest": "0" * 64}]
+    [told] = complaints(only(tmp_path, made.finished(event_outbox=outbox)))
+    assert told.startswith("checkpoints.db: checkpoints[finished].event_outbox[1].event: is not what was recorded")
+
+
 def test_undelivered_events_of_an_ended_run_are_named(tmp_path: Path) -> None:
     run = only(tmp_path, made.finished(event_outbox=[made.event("run_completed", state="pending")]))
     assert any("not delivered" in words for words in complaints(run))

@@ -189,6 +189,19 @@ def test_a_model_call_that_failed_is_a_step(tmp_path: Path) -> None:
     assert kinds(only(tmp_path, log)) == [("model", "failed")]
 
 
+def test_an_input_that_is_not_what_was_sent_is_told(tmp_path: Path) -> None:
+    log = begun().turn("Pack A.").model("Hm.")
+    path = store(tmp_path / "s.sqlite3", log, phase="active", inbox=({"content": "Hurry!"},))
+    assert not any("digest" in problem.message for problem in opened(path).problems())
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE sk_inbox SET body = ?", (b'{"payload":{"content":"Stop!"}}',))
+    connection.close()
+    run = opened(path)
+    run.state(len(run))
+    [told] = [problem for problem in run.problems() if "digest" in problem.message]
+    assert "sk_inbox" in told.where
+
+
 def test_inputs_that_wait_are_a_queue(tmp_path: Path) -> None:
     run = only(tmp_path, begun().turn("Pack A.").model("Hm."), phase="active", inbox=({"content": "Hurry!"},))
     state = run.state(len(run))

@@ -88,7 +88,8 @@ def store(path: Path, *logs: Log, phase: str = "idle", lease: int | None = None,
             "PRIMARY KEY (session_id, seq)) STRICT"
         )
         connection.execute(
-            "CREATE TABLE sk_inbox (session_id TEXT, input_seq INTEGER, kind TEXT, body BLOB, consumed_seq INTEGER)"
+            "CREATE TABLE sk_inbox (session_id TEXT, input_seq INTEGER, kind TEXT, body BLOB, digest TEXT, "
+            "consumed_seq INTEGER)"
         )
         for log in logs:
             owner = None if lease is None else "owner-1"
@@ -99,6 +100,7 @@ def store(path: Path, *logs: Log, phase: str = "idle", lease: int | None = None,
             connection.executemany(f"INSERT INTO sk_record VALUES ({marks})", log.records)
             for number, item in enumerate(inbox, 1):
                 body = json.dumps({"payload": item}).encode()
-                connection.execute("INSERT INTO sk_inbox VALUES (?, ?, 'steer', ?, NULL)", (log.session, number, body))
+                values = (log.session, number, body, hashlib.sha256(body).hexdigest())
+                connection.execute("INSERT INTO sk_inbox VALUES (?, ?, 'steer', ?, ?, NULL)", values)
     connection.close()
     return path

@@ -10,7 +10,7 @@ from inspector.formats.memory import MemoryRun
 from inspector.formats.readers.vv_agent.archive import archive
 from inspector.formats.readers.vv_agent.claim import Claim, claim_of
 from inspector.formats.readers.vv_agent.columns import Row
-from inspector.formats.readers.vv_agent.definition import definition, prompt, verify
+from inspector.formats.readers.vv_agent.definition import definition, prompt, verify, verify_events
 from inspector.formats.readers.vv_agent.journal import Batch, Journal, journal
 from inspector.formats.readers.vv_agent.layout import lay
 from inspector.formats.readers.vv_agent.ledger import (
@@ -86,9 +86,12 @@ def load(database: Database, rowid: int, key: str, path: str, now: float) -> tup
         row.note(row.where("schema_version"), unknown_words(found))
     recorded = row.text("run_definition_digest")
     verify(row, "run_definition", recorded)
+    verify_events(row, "event_outbox")
     undelivered = sum(mapping(event).get("state") == "pending" for event in record.outbox)
     attempt = row.whole("resume_attempt")
-    for words in oddities(record.status, record.claim, record.journal, attempt, record.committed, undelivered):
+    terminal = None if "terminal_result" in row.damaged else record.terminal
+    parts = record.status, record.claim, record.journal, attempt, record.committed, undelivered, terminal
+    for words in oddities(*parts):
         row.note(row.place, words)
     shape = _Run(record, database)
     return MemoryRun(

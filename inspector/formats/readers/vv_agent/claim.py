@@ -18,20 +18,22 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def until_text(self) -> str:
-        return milli_moment(self.until) or "an unknown time"
+        told = f"{self.until} ms after 1970" if self.until is not None else "an unknown time"
+        return milli_moment(self.until) or told
 
     def shown(self) -> Value:
         """The claim as a value of the state; None where there is none."""
         if self.token is None and self.until is None:
             return None
-        ends = milli_moment(self.until)
+        ends = milli_moment(self.until) or self.until
         return {"token": self.token, "cycle": self.cycle, "lease_until": ends, "live": self.live}
 
 
 def held(token: str | None, until: int | None, now: float, cycle: int | None = None) -> Claim:
     """The claim that a token and a lease make at `now`, in seconds since 1970. A lease that ends now has
     ended."""
-    return Claim(token=token, cycle=cycle, until=until, live=until is not None and until > now * 1000)
+    live = token is not None and until is not None and until > now * 1000
+    return Claim(token=token, cycle=cycle, until=until, live=live)
 
 
 def claim_of(row: Row, now: float) -> Claim:

@@ -1,7 +1,10 @@
 """The run definition of vv-agent: tools, hooks, model, and the digest that binds a record to it."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
+
+import msgspec
 
 from inspector.formats.readers.vv_agent.columns import Row
 from inspector.formats.readers.vv_agent.shapes import mapping, sequence, text
@@ -9,6 +12,8 @@ from inspector.model.digest import digest, text_digest
 from inspector.model.run import Definition, Hook, Tool
 from inspector.model.values import Value
 
+CHECKED = 1 << 18
+"""Bytes of an outbox up to which the digests of its events are checked, which is slow."""
 _HOOKS = ("runtime_hook", "after_cycle_hook", "input_guardrail", "output_guardrail")
 
 
@@ -67,9 +72,26 @@ def verify(row: Row, column: str, recorded: str | None) -> None:
     """Checks that the definition that stands in a column is the one that was recorded; a problem says what
     is wrong."""
     raw = row.raw(column)
-    if raw is None or recorded is None or column in row.damaged:
+    if raw is not None and recorded is not None and column not in row.damaged:
+        _compare(row, row.where(column), raw, recorded)
+
+
+class _Recorded(msgspec.Struct):
+    event: msgspec.Raw
+    payload_digest: str
+
+
+def verify_events(row: Row, column: str) -> None:
+    """The same for the events of an outbox, each with a digest of its own, as long as they are few."""
+    raw = row.raw(column)
+    if raw is None or len(raw) > CHECKED:
         return
-    where = row.where(column)
+    with contextlib.suppress(msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        for number, entry in enumerate(msgspec.json.decode(raw, type=list[_Recorded])):
+            _compare(row, f"{row.where(column)}[{number}].event", bytes(entry.event), entry.payload_digest)
+
+
+def _compare(row: Row, where: str, raw: bytes, recorded: str) -> None:
     try:
         found = text_digest(raw)
     except ValueError as error:

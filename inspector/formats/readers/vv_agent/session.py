@@ -1,5 +1,6 @@
 """One session of the append-only log → one run, and the list of sessions."""
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -257,10 +258,11 @@ class _Session:
         if not {"session_id", "input_seq", "kind", "body", "consumed_seq"} <= set(columns):
             return None
         query = (
-            f"SELECT kind, body FROM {quoted(INBOX)} WHERE session_id = ? AND consumed_seq IS NULL ORDER BY input_seq"
+            f"SELECT kind, body, {'digest' if 'digest' in columns else 'NULL'} FROM {quoted(INBOX)} "
+            "WHERE session_id = ? AND consumed_seq IS NULL ORDER BY input_seq"
         )
         tokens = []
-        for number, (kind, body) in enumerate(self._database.rows(query, (self._row.cell("session_id"),)), 1):
+        for number, (kind, body, digest) in enumerate(self._database.rows(query, (self._row.cell("session_id"),)), 1):
             raw = body.encode() if isinstance(body, str) else body
             where = f"{self._database.label}: {INBOX}[{self._row.name}:{number}].body"
             try:
@@ -268,5 +270,7 @@ class _Session:
             except Damaged as damage:
                 self._row.note(where, damage.reason, "error")
                 value = damage.value
+            if isinstance(raw, bytes) and isinstance(digest, str) and hashlib.sha256(raw).hexdigest() != digest:
+                self._row.note(where, "is not what was recorded: its digest is another", "error")
             tokens.append({"kind": clean(str(kind)), "payload": mapping(value).get("payload")})
         return (Queue(id="inbox", contents="complete", size=len(tokens), tokens=tokens),)

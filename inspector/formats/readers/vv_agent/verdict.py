@@ -16,6 +16,9 @@ KNOWN = range(3, 13)
 TERMINAL = ("completed", "wait_user", "failed", "max_cycles")
 _SUSPENDED = {"reconciliation_required": "reconciliation", "deferred": "input", "host_interaction": "input"}
 
+LIKELY = (10**12, 253_402_300_800_000)
+"""Milliseconds since 1970 that a lease may end at: those of the years 2001 to 9999."""
+
 Verdict = tuple[RunStatus, str | None]
 
 
@@ -29,6 +32,18 @@ def is_known(version: str | None) -> bool:
     """Whether the meaning of that version's columns is known."""
     match = re.fullmatch(r"v(\d{1,4})", version or "")
     return match is not None and int(match[1]) in KNOWN
+
+
+def _contradictions(status: str | None, terminal: dict[str, Any] | None) -> Iterator[str]:
+    if terminal is None:
+        return
+    told = text(terminal.get("status"))
+    if status in TERMINAL and not terminal:
+        yield f"is {status}, and its terminal result is missing"
+    elif status in TERMINAL and told is not None and told != status:
+        yield f"is {status}, and its terminal result says {told}"
+    elif status not in TERMINAL and terminal:
+        yield f"is {status}, and has the terminal result of a run that has ended"
 
 
 def unknown_words(version: str | None) -> str:
@@ -108,9 +123,16 @@ def resume(status: str | None, claim: Claim, journal: Journal, known: bool, defi
 
 
 def oddities(
-    status: str | None, claim: Claim, journal: Journal, attempt: int | None, committed: int | None, undelivered: int
+    status: str | None,
+    claim: Claim,
+    journal: Journal,
+    attempt: int | None,
+    committed: int | None,
+    undelivered: int,
+    terminal: dict[str, Any] | None,
 ) -> Iterator[str]:
-    """What is wrong with the row as a whole, in words: states that no resume gets out of by itself."""
+    """What is wrong with the row as a whole, in words: states that no resume gets out of by itself, and columns that
+    contradict each other. `terminal` is the terminal result: {} for none, None where it cannot be read."""
     known = (*TERMINAL, *_SUSPENDED, "suspended", "running", "pending")
     if status not in known:
         yield f"the status {status!r} is not known"
@@ -122,6 +144,13 @@ def oddities(
         )
     if status in TERMINAL and undelivered:
         yield f"{undelivered} events of the ended run are not delivered: a resume delivers them, perhaps twice"
+    if status == "reconciliation_required" and not journal.ambiguous:
+        yield "waits for a decision about what may have happened, and its journals hold nothing that is ambiguous"
+    yield from _contradictions(status, terminal)
+    if claim.token is None and claim.until is not None:
+        yield "has a lease that nobody holds: there is no claim"
+    if claim.until is not None and not LIKELY[0] <= claim.until < LIKELY[1]:
+        yield f"its lease ends {claim.until} ms after 1970, which is no likely time: a clock or a unit was wrong"
     if claim.token is not None and status in TERMINAL:
         yield "has ended and is claimed all the same"
     if claim.token is not None and claim.until is None:
