@@ -78,6 +78,8 @@ def _named(format: str) -> Reader:
     raise UsageError("--format", f"no reader {format!r}; there are {known}")
 
 
+LOGGED = b"\2\2"
+"""How a SQLite database says that what was written last stands in a log beside it."""
 _ADVICE = "`runinspect formats` lists what can be read"
 _LINES = "; `--format records` shows any JSON lines as records"
 _MAGICS = (
@@ -120,6 +122,8 @@ def unknown(probe: Probe) -> str:
         tables = ", ".join(sorted(probe.tables)[:8])
         spoilt = "".join(f"; {problem.message}" for problem in probe.database.problems[:2])
         found = f"tables: {tables}" if tables else "it has no table"
+        if not tables and head[18:20] == LOGGED and not os.path.exists(f"{os.path.realpath(probe.path)}-wal"):
+            found += ", and its log is not beside it: copy the file that ends in -wal too"
         return f"a SQLite database of no known kind ({found}{spoilt}); {_ADVICE}"
     if head[:200].count(b"\x00") > 40 and b"\x00" in head[:2]:
         kind = "UTF-16BE" if head[:1] == b"\x00" else "UTF-16LE"

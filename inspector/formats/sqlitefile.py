@@ -22,6 +22,7 @@ from inspector.formats.files import File
 from inspector.formats.sqlitecopy import Stamp, copy, copy_log, logs, stamp
 from inspector.formats.sqlitefolder import private_folder
 from inspector.formats.sqlitekeys import Keys
+from inspector.formats.sqlitelog import untaken
 from inspector.formats.sqlitesalvage import quoted, salvage
 from inspector.model.run import Problem
 from inspector.model.text import one_line
@@ -38,6 +39,8 @@ QUERY_SECONDS = 60.0
 """How long SQLite may work for the rows of one query."""
 OPEN_SECONDS = 5.0
 """How long a database may be checked, and a damaged one read, at opening: damage can send SQLite in circles."""
+SETTLED_NS = 1_000_000_000
+"""A log that was last written to so long ago is not being written to."""
 BATCH = 64
 
 
@@ -54,6 +57,8 @@ class Database:
         self._file = None if file is None or os.path.isfile(self._base) else file
         self.generation = 0
         self._stamp: Stamp = ()
+        self._logged: str | None = None
+        """The copy of the main file, when a log came with it."""
         self._kept: str | None = None
         """The copy of the main file that can be used again; None when it has no name any more."""
         self._open()
@@ -125,7 +130,10 @@ class Database:
         try:
             self._connection, self._keys = self._connect(), Keys()
             self.tables = self._tables()
+            words = self._untaken()
             self._check()
+            if words is not None:
+                self._note(words)
         except (OSError, sqlite3.Error, ValueError, MemoryError) as error:
             self.close()
             reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -138,6 +146,14 @@ class Database:
         if sys.platform == "linux" and self._kept is None:
             # Everything is open by now: what has no name cannot be left behind, even by a kill.
             self._remove()
+
+    def _untaken(self) -> str | None:
+        """What SQLite did not take of the log, in words."""
+        if self._logged is None:
+            return None
+        written = self._stamp[1]
+        settled = written is not None and time.time_ns() - written[2] > SETTLED_NS
+        return untaken(self._logged, settled)
 
     def _take_log(self) -> bool:
         """Whether it was enough to copy the log again: its pages stand over those of the kept main file."""
@@ -168,7 +184,7 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         self._stamp = stamp(self._base)
-        self._kept = None
+        self._kept = self._logged = None
         path, mode = self._base, "mode=ro&immutable=1"
         alone = self._file is None and not logs(self._base)
         if not alone or os.path.getsize(self._base) <= COPY_LIMIT:
@@ -180,7 +196,8 @@ class Database:
             else:
                 copied = copy(self._base, folder, self._note, self._file)
                 path, self._stamp = copied.path, copied.stamp
-                mode = "mode=rw" if copied.has_log else mode
+                if copied.has_log:
+                    mode, self._logged = "mode=rw", path
                 if self._stamp[1] is not None and copied.has_log and os.path.getsize(path) >= KEEP_SIZE:
                     self._kept = path
         return self._guarded(path, mode)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -639,6 +639,68 @@ def test_path_that_is_no_text(home: Path) -> None:
     database = Database(os.fsdecode(path))
     assert keys(database) == [1, 2, 3]
     database.close()
+
+
+@pytest.fixture
+def left(home: Path, tmp_path: Path) -> Path:
+    """A store of three commits behind its main file, as a killed writer leaves it."""
+    path = tmp_path / "writing.db"
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("PRAGMA journal_mode = wal")
+    writer.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    for number in (1, 2):
+        writer.execute("INSERT INTO t VALUES (?)", (number,))
+    found = killed(path, home / "a.db")
+    writer.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "rows", "told"),
+    [
+        (lambda log: log, 2, None),
+        (lambda log: log[:-4120], 1, None),  # as if the last commit had never begun
+        (lambda log: log[:-1], 1, "breaks off behind byte"),
+        (lambda log: log[:-8200] + b"!" + log[-8199:], 0, "2 commits there are not shown"),
+        (lambda log: log[:-4100] + b"!" + log[-4099:], 1, "1 commits there are not shown"),
+    ],
+)
+def test_what_a_damaged_log_held_is_told(
+    left: Path, change: Callable[[bytes], bytes], rows: int, told: str | None
+) -> None:
+    log = Path(f"{left}-wal")
+    log.write_bytes(change(log.read_bytes()))
+    os.utime(log, (1, 1))
+    database = Database(str(left))
+    assert len(list(database.rows("SELECT * FROM t"))) == rows
+    assert [told in problem.message for problem in database.problems if told] == ([True] if told else [])
+    assert told or not database.problems
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda log: log[:31], lambda log: b"!" + log[1:], lambda log: log[:20] + b"!" + log[21:]]
+)
+def test_a_log_without_a_header_is_told(left: Path, change: Callable[[bytes], bytes]) -> None:
+    log = Path(f"{left}-wal")
+    log.write_bytes(change(log.read_bytes()))
+    database = Database(str(left))
+    assert ["no valid header" in problem.message for problem in database.problems] == [True]
+    database.close()
+
+
+def test_a_log_that_is_being_written_breaks_off_without_a_word(left: Path) -> None:
+    log = Path(f"{left}-wal")
+    log.write_bytes(log.read_bytes()[:-1])
+    database = Database(str(left))
+    assert not database.problems
+    database.close()
+
+
+def test_a_log_that_was_left_behind_is_missed(left: Path) -> None:
+    Path(f"{left}-wal").unlink()
+    with pytest.raises(UnreadableError, match="ends in -wal"):
+        open_path(str(left))
 
 
 def test_link_has_the_log_of_its_target(home: Path, tmp_path: Path) -> None:
