@@ -182,6 +182,24 @@ def main():
     connect(box.Out, last.In)
     connect(last.Out, "Out")
 """
+PORTS_ONE_BY_ONE = """
+@workflow(inputs={"A": object, "B": object}, outputs={"Out": object})
+def inside():
+    one, two, three = Map(make=plain), Map(make=plain), Map(make=LAST)
+    connect("A", one.In)
+    connect("B", two.In)
+    connect(two.Out, three.In)
+    connect(one.Out, "Out")
+    connect(three.Out, "Out")
+
+@workflow(outputs={"Out": object}, max_workers=1)
+def main():
+    first, second = Source(many=2), Source(many=3)
+    box = inside()
+    connect(first.Out, box.A)
+    connect(second.Out, box.B)
+    connect(box.Out, "Out")
+"""
 OUT_BY_SEVERAL = """
 @workflow(inputs={"In": object}, outputs={"Out": object})
 def inner():
@@ -248,6 +266,7 @@ FLOWS = {
     "branch left over": BRANCH_LEFT_OVER,
     "loop inside": LOOP_INSIDE,
     "two ports": TWO_PORTS,
+    "ports one by one": PORTS_ONE_BY_ONE,
     "out by several": OUT_BY_SEVERAL,
     "box beside": BOX_BESIDE,
 }
@@ -343,22 +362,50 @@ def test_every_claim_is_true(
     for path in (tmp_path / "live").iterdir():
         if path.is_file() and artifacts == "journal" and "journal" not in path.name:
             path.unlink()
-    run = open_path(str(tmp_path / "live")).open()
+    run = opened(tmp_path / "live")
+    assert told(run) == []
+    known = sum(hold(run, step, watched.sizes[step]) for step in range(1, len(run)))
+    assert known > len(run)
+
+
+@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+def test_every_claim_is_true_of_a_run_killed_after_any_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flow: str
+) -> None:
+    (tmp_path / "flow.py").write_text(PARTS + flow.replace("LAST", "plain"))
+    watched = Watched(monkeypatch)
+    monkeypatch.delenv("WF_RUN_OUT_DIR", raising=False)
+    runner.run(imported(tmp_path / "flow.py").main, out_dir=tmp_path, run_id="live")
+    lines = (tmp_path / "live" / "run.wf-journal.jsonl").read_bytes().splitlines(keepends=True)
+    for count in range(1, len(lines) - 1):
+        killed = tmp_path / f"killed{count}"
+        killed.mkdir()
+        (killed / "run.wf-journal.jsonl").write_bytes(b"".join(lines[: count + 1]))
+        run = opened(killed)
+        assert (len(run), run.run().status, told(run)) == (count, "interrupted", [])
+        for step in {count, (count + 1) // 2}:
+            hold(run, step, watched.sizes[step])
+
+
+def opened(path: Path) -> WfpyRun:
+    run = open_path(str(path)).open()
     assert isinstance(run, WfpyRun)
     list(run.index())
-    assert told(run) == []
-    known = 0
-    for step in range(1, len(run)):
-        state = run.state(step)
-        assert state is not None
-        for queue in state.queues or ():
-            if queue.size is not None and not (queue.scope and queue.to == "WF"):
-                found = [sizes[tuple(queue.scope or ()), queue.id] for sizes in watched.sizes[step]]
-                # Between two lines an if or loop can take one, and another.
-                assert min(found) <= queue.size <= max(found), (step, queue.id)
-                known += 1
-        for actor in state.actors or ():
-            if actor.fire_count is not None:
-                found = [sizes[tuple(actor.scope or ()), actor.id] for sizes in watched.sizes[step]]
-                assert min(found) <= actor.fire_count <= max(found), (step, actor.id)
-    assert known > len(run)
+    return run
+
+
+def hold(run: WfpyRun, step: int, moments: list[Sizes]) -> int:
+    """What is said of the state after a step, held against what was at the moments between its line and the next; how
+    many sizes were said."""
+    known, state = 0, run.state(step)
+    assert state is not None
+    for queue in state.queues or ():
+        if queue.size is not None and not (queue.scope and queue.to == "WF"):
+            found = [sizes[tuple(queue.scope or ()), queue.id] for sizes in moments]
+            assert min(found) <= queue.size <= max(found), (step, queue.id)
+            known += 1
+    for actor in state.actors or ():
+        if actor.fire_count is not None:
+            found = [sizes[tuple(actor.scope or ()), actor.id] for sizes in moments]
+            assert min(found) <= actor.fire_count <= max(found), (step, actor.id)
+    return known

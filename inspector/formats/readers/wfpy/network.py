@@ -168,6 +168,11 @@ class Scope:
         that one does."""
         return any(actor.is_control or actor.child is not None for actor in self.actors.values())
 
+    def takes_unseen(self) -> bool:
+        """Whether a port of the nested workflow leads to somebody inside of it who has no line yet."""
+        ports = self.owner.ins.keys() if self.owner is not None else set[str]()
+        return not self.network.complete and bool(ports - self.entries.keys())
+
     def walk(self) -> "Iterator[Scope]":
         """This plan and all inside of it, depth first."""
         stack = [self]

@@ -159,7 +159,7 @@ class RebuiltStates:
             # Who is in a branch that was not taken, or in the body of a loop that is over, does not fire; and a loop
             # goes on with what it took before.
             active = not any(actor.is_control for actor in scope.actors.values())
-            doubtful = doubtful or not active
+            doubtful = doubtful or not active or scope.takes_unseen()
             for queue in scope.queues:
                 if queue.leaves:
                     # What came out of a plan inside may have gone where no record names.
