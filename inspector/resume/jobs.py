@@ -49,6 +49,11 @@ class Job(Record, frozen=True, kw_only=True):
     hear: Callable[[Any], None] | None = None
     """Takes the stream items of an agent's model and tools; None: models are not streamed."""
 
+    @property
+    def in_place(self) -> bool:
+        """Whether it goes on in its store; else, from an earlier step or with edits, as a run of its own."""
+        return isinstance(self.source, Stored) and self.at_last and not self.decisions.edits
+
 
 class Start(Record, frozen=True, kw_only=True):
     """A run to be started with today's code: what it is given, and where its trace goes."""

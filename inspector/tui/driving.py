@@ -20,7 +20,6 @@ from inspector.model.source import RunSource, claim_of
 from inspector.model.stored import Stored, moment
 from inspector.model.text import one_line
 from inspector.resume.apps import App, load
-from inspector.resume.drivers._stored import in_place
 from inspector.resume.jobs import Job, Plan, Refused, check, open_job, resume
 from inspector.resume.plan import Decisions, Ended, Refusal, Warned
 from inspector.resume.steering import Steering, read_break
@@ -167,7 +166,7 @@ class Resumption:
         try:
             with capturing(self.output):
                 job = self._job(decisions)
-                self.steering.begins = self.begins + (0 if in_place(job) else job.step + 1)
+                self.steering.begins = self.begins + (0 if job.in_place else job.step + 1)
                 try:
                     done = Finished(resume(job, self.steering.heard(self._happened), expected=expected))
                 finally:

@@ -33,11 +33,6 @@ class Ended(msgspec.Struct, frozen=True):
     outcome: Literal["started", "terminal_replay"]
 
 
-def in_place(job: Job) -> bool:
-    """Whether a run goes on in its store; else, from an earlier step or with edits, as a run of its own."""
-    return isinstance(job.source, Stored) and job.at_last and not job.decisions.edits
-
-
 def saved(job: Job, source: Stored) -> Restored:
     """The run as it stands in the copy. Raises UnreadableError and ResumeRefused."""
     return saved_run(job.path, source.stored.key, journal(job, source), None if job.at_last else job.step)
@@ -80,7 +75,7 @@ def findings(job: Job, source: Stored, found: Restored, today: Definition) -> li
         taken = "owned" in job.decisions.accept or job.decisions.take_over is not None
         detail = OWNED.format(holder.who(), moment(holder.renewed))
         against.append(Finding("owned", source.stored.key, detail, refusal=not taken))
-    differs = frozen.mismatch(found.definition, today) if in_place(job) else None
+    differs = frozen.mismatch(found.definition, today) if job.in_place else None
     if differs is not None:
         against.append(Finding("definition_changed", found.name or source.stored.key, differs))
     return against

@@ -186,7 +186,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         key = job.source.stored.key if isinstance(job.source, Stored) else saved.id
         return Ended(run=key, status="suspended", reason=_reason(plan), trace=job.path, outcome=None)
     _name_models(job.control, asked.setup)
-    if isinstance(job.source, Stored) and _stored.in_place(job):
+    if isinstance(job.source, Stored) and job.in_place:
         return _ended_as(_stored.resume(job, job.source, plan, decide, emit), emit)
     asked.observe(emit).control(job.control)
     if isinstance(job.source, Stored):

@@ -248,7 +248,7 @@ def resume(job: Job, plan: Plan, emit: Emit) -> Ended:
         reason = WAITS[plan.needs[0].question]
         run = job.source.stored.key if isinstance(job.source, Stored) else saved.header.id
         return Ended(run=run, status="suspended", reason=reason, trace=job.path, outcome=None)
-    if isinstance(job.source, Stored) and _stored.in_place(job):
+    if isinstance(job.source, Stored) and job.in_place:
         return _resume_stored(job, job.source, plan, saved, emit)
     # Behind a store, what goes on from an earlier step, or edited, is a run of its own, with a trace.
     lines, stored = (job.source.journal(), job.source.large().data) if isinstance(job.source, Stored) else (None, None)
