@@ -53,17 +53,22 @@ class Queue:
         """Whether all that was taken so far was there at the beginning."""
         return len(self.takes) <= len(self.initial)
 
-    def merged(self) -> bool:
-        """Whether what comes here was put on one output of a nested workflow by several actors, so that the
-        order of the journal's lines need not be that of the tokens."""
+    def putter(self) -> "tuple[Actor | None, str]":
+        """The actor that puts what comes here, and its port: of an input of a nested workflow, the one that puts it
+        before that workflow. None where no record names one."""
         queue = self
         while queue.source == BOUNDARY and queue.scope.owner is not None:
             above = queue.scope.owner.ins.get(queue.out_port)
             if not above:
-                return False
+                return None, ""
             queue = above[0]
-        source = queue.scope.actors.get(queue.source)
-        return source is not None and source.merges(queue.out_port)
+        return queue.scope.actors.get(queue.source), queue.out_port
+
+    def merged(self) -> bool:
+        """Whether what comes here was put on one output of a nested workflow by several actors, so that the
+        order of the journal's lines need not be that of the tokens."""
+        source, port = self.putter()
+        return source is not None and source.merges(port)
 
     def shuffled(self) -> bool:
         """Whether what comes here may lie in another order than the lines say: an if or loop in a nested workflow

@@ -170,8 +170,8 @@ class Replay(Flow):
         if queue.is_vague(self.step) or self.lost_at is not None:
             queue.blur(self.step)
             return 0 if found is None else found + count
-        source = queue.scope.actors.get(queue.source)
-        if source is not None and (source.is_control or source.hides(queue.out_port)):
+        source, port = queue.putter()
+        if source is not None and (source.is_control or source.hides(port)):
             self._forget(queue, count, BY_CONTROL)
         elif queue.merged():
             if found is not None and not queue.untaken_initial:
