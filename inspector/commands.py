@@ -4,7 +4,6 @@ Imports of what a command needs happen inside it: `--help` and `show` load neith
 """
 
 import os
-import re
 from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,7 @@ import typer
 
 from inspector import __version__
 from inspector import options as opt
-from inspector.errors import UsageError
+from inspector.errors import UnreadableError, UsageError
 from inspector.model.text import one_line
 from inspector.policy import allow, read_only, set_read_only
 from inspector.streams import complain, say
@@ -23,9 +22,6 @@ from inspector.streams import complain, say
 if TYPE_CHECKING:
     from inspector.diff import Side
     from inspector.model.source import RunSource
-
-STEP = re.compile(r"[0-9]{1,18}")
-RANGE = re.compile(r"[0-9]{1,18}|[0-9]{0,18}:[0-9]{0,18}")
 
 app = typer.Typer(
     name="runinspect",
@@ -69,12 +65,14 @@ def show(
     if run is None and len(runs.rows()) != 1:
         document = run_list(runs)
         _complain(runs.problems())
+        if not document.runs and any(problem.severity == "error" for problem in runs.problems()):
+            raise UnreadableError(path, "holds no run that can be read")
         say(told(document, list_report, json, masked=read_only()))
         return
     source = runs.open(run)
     _drain(source)
-    chosen = _step(source, step, f"--step {step}")
-    start, stop = _range(steps, len(source))
+    chosen = opt.step_of(len(source), step, f"--step {step}")
+    start, stop = opt.range_of(steps, len(source))
     shown = view(source, chosen, start, stop, names())
     _complain([*runs.problems(), *shown.problems])
     say(told(shown, report, json, masked=read_only()))
@@ -118,7 +116,10 @@ def diff(
         str | None, typer.Option("--app", metavar="TARGET", help="Today's code in place of RIGHT; it is imported.")
     ] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run of LEFT.")] = None,
-    right_run: Annotated[str | None, typer.Option("--right-run", metavar="ID", help="Which run of RIGHT.")] = None,
+    right_run: Annotated[
+        str | None,
+        typer.Option("--right-run", metavar="ID", help="Which run of RIGHT (default: that of LEFT, in the same file)."),
+    ] = None,
     format: opt.Format = None,
     json: opt.Json = False,
 ) -> None:
@@ -130,6 +131,8 @@ def diff(
     if (right is None) == (target is None):
         raise UsageError(left, "is compared with one thing: RIGHT, or today's code by --app")
     one = _side(left, run, format)
+    if right_run is None and right is not None and opt.file_and_step(left)[0] == opt.file_and_step(right)[0]:
+        right_run = run
     if target is not None:
         from inspector.resume.apps import load_alone
         from inspector.resume.jobs import today
@@ -289,7 +292,7 @@ def export(
         source = runs.open(run)
         _drain(source)
         last = len(source)
-        start, stop = _range(steps, last)
+        start, stop = opt.range_of(steps, last)
         if rig:
             send(to, lambda keep: as_rig(source, path, to), overwrite=overwrite)
         else:
@@ -332,11 +335,10 @@ def _side(place: str, run: str | None, format: str | None) -> "Side":
     from inspector.diff import Side
     from inspector.formats import open_path
 
-    path, at, number = place.rpartition("@")
-    step = int(number) if at and STEP.fullmatch(number) and not os.path.lexists(place) else None
-    source = open_path(place if step is None else path, format).open(run)
+    path, step = opt.file_and_step(place)
+    source = open_path(path, format).open(run)
     _drain(source)
-    chosen = _step(source, step, place)
+    chosen = opt.step_of(len(source), step, place)
     _complain(source.problems())
     return Side(definition=source.definition(), state=source.state(chosen))
 
@@ -344,28 +346,6 @@ def _side(place: str, run: str | None, format: str | None) -> "Side":
 def _drain(source: "RunSource") -> None:
     for _ in source.index():
         pass
-
-
-def _step(source: "RunSource", step: int | None, place: str) -> int:
-    last = len(source)
-    if step is not None and not 0 <= step <= last:
-        raise UsageError(place, f"the steps of this run are 0 to {last}")
-    return last if step is None else step
-
-
-def _range(steps: str | None, last: int) -> tuple[int, int]:
-    if steps is None:
-        return 1, last + 1
-    begin, colon, end = steps.partition(":")
-    if not RANGE.fullmatch(steps):
-        raise UsageError("--steps", f"{steps!r} is no range like 3:7")
-    first = int(begin) if begin else 1
-    final = (int(end) if end else max(first, last)) if colon else first
-    if final < first:
-        raise UsageError("--steps", f"{steps!r} ends before it begins")
-    if first > max(last, 1):
-        raise UsageError("--steps", f"the steps of this run are 1 to {last}")
-    return max(first, 1), min(final, last) + 1
 
 
 def _complain(problems: Iterable[object]) -> None:

@@ -1,8 +1,12 @@
 """The options of the commands, each with what it is for."""
 
+import os
+import re
 from typing import Annotated
 
 import typer
+
+from inspector.errors import UsageError
 
 Path = Annotated[str, typer.Argument(metavar="PATH", help="A file, a run folder, a folder of runs, a store, or -.")]
 RunId = Annotated[str | None, typer.Option("--run", metavar="ID", help="Which run, where the path holds several.")]
@@ -71,3 +75,36 @@ Edits = Annotated[
     ),
 ]
 TokenBudget = Annotated[int | None, typer.Option("--token-budget", metavar="N", help="And of tokens.")]
+
+STEP = re.compile(r"[0-9]{1,18}")
+RANGE = re.compile(r"[0-9]{1,18}|[0-9]{0,18}:[0-9]{0,18}")
+
+
+def step_of(last: int, step: int | None, place: str) -> int:
+    """The step that is meant of a run of `last` steps; `place` is how it was said. Raises UsageError."""
+    if step is not None and not 0 <= step <= last:
+        raise UsageError(place, f"the steps of this run are 0 to {last}")
+    return last if step is None else step
+
+
+def range_of(steps: str | None, last: int) -> tuple[int, int]:
+    """The steps begin <= seq < end that A:B means of a run of `last` steps. Raises UsageError."""
+    if steps is None:
+        return 1, last + 1
+    begin, colon, end = steps.partition(":")
+    if not RANGE.fullmatch(steps):
+        raise UsageError("--steps", f"{steps!r} is no range like 3:7")
+    first = int(begin) if begin else 1
+    final = (int(end) if end else max(first, last)) if colon else first
+    if final < first:
+        raise UsageError("--steps", f"{steps!r} ends before it begins")
+    if first > max(last, 1):
+        raise UsageError("--steps", f"the steps of this run are 1 to {last}")
+    return max(first, 1), min(final, last) + 1
+
+
+def file_and_step(place: str) -> tuple[str, int | None]:
+    """The path and the step of PATH or PATH@N."""
+    path, at, number = place.rpartition("@")
+    stepped = at and STEP.fullmatch(number) and not os.path.lexists(place)
+    return (path, int(number)) if stepped else (place, None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from inspector.formats.reader import readers
+from inspector.formats.reader import Reader, readers
 
 ROOT = Path(__file__).parent.parent
 COMMAND = str(Path(sys.executable).with_name("runinspect"))
@@ -270,6 +270,33 @@ def test_diff_tells_by_its_exit_code() -> None:
     done = run("diff", f"{TRACE}@0", TRACE, "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["state"]
+
+
+def test_two_steps_of_a_run_in_a_store_are_compared() -> None:
+    store = str(EXAMPLES / "vv-agent-store.db")
+    done = run("diff", f"{store}@0", f"{store}@1", "--run", "orders/1042")
+    assert (done.returncode, done.stderr) == (1, "")
+    done = run("diff", store, str(EXAMPLES / "langgraph-interrupted.db"), "--run", "orders/1042")
+    assert (done.returncode, "choose one" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("reader", readers(), ids=lambda reader: reader.name)
+def test_a_database_of_others_is_refused_whatever_the_format(reader: Reader) -> None:
+    path = "vv-agent-store.db" if reader.name != "vv-agent" else "langgraph-interrupted.db"
+    done = run("show", str(EXAMPLES / path), "--format", reader.name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"is no database of {reader.name}" in done.stderr
+    assert "checkpoints" in done.stderr
+
+
+def test_a_file_of_which_no_run_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    event = {"event_id": "e", "run_id": "r", "trace_id": "t", "created_at": 1, "type": "run_started", "version": "v5"}
+    path.write_text(json.dumps(event) + "\r" + json.dumps(event))
+    done = run("show", str(path), "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "events.jsonl:1 byte" in done.stderr
+    assert "holds no run that can be read" in done.stderr
 
 
 def test_formats_lists_every_reader() -> None:

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "listing": {"formats", "store", "report", "model", "errors", "streams", "policy"},
     "tui": {"tui", "model", "audit", "policy", "streams"},
     "cli": {"commands", "tui", "exits"},
-    "options": set(),
+    "options": {"errors"},
     "commands": {
         "options",
         *("resume", "runner", "store", "listing", "formats", "diff", "report", "tui", "model", "errors", "streams"),

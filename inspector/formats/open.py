@@ -24,6 +24,9 @@ def open_path(path: str, format: str | None = None) -> RunSet:
     probe = Probe(path)
     try:
         reader = _named(format) if format else claimant(probe)
+        if format and reader is not None and not probe.is_folder and probe.is_database and not reader.claims(probe):
+            tables = ", ".join(sorted(probe.tables)[:8]) or "none"
+            raise UnreadableError(path, f"is no database of {format} (its tables: {tables})")
         if reader is not None:
             return reader.open(probe)
         if probe.is_folder:
