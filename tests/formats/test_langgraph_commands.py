@@ -151,6 +151,15 @@ def test_a_question_of_old_versions_has_an_id_of_its_place(base: Base) -> None:
     assert [one.call_id for one in left(opened(base))] == [xxh3.digest("|".join(place).encode())]
 
 
+def test_an_id_that_begins_with_digits_is_that_of_a_task(base: Base) -> None:
+    """As one of four thousand does."""
+    thread = Thread(base)
+    thread.input({})
+    thread.start({}, then=["a"])
+    thread.wrote("a", {"__interrupt__": [interrupt("go on?")]}, task="00270801-66b1-d90e-9ed4-06b8b8be7a55")
+    assert [(one.name, one.status) for one in left(opened(base))] == [("a", "waiting")]
+
+
 def test_changes_of_steps_that_were_not_stored_are_no_tasks(base: Base) -> None:
     thread = Thread(base)
     thread.input({})

@@ -161,7 +161,8 @@ class History:
     def _done(self, seq: int) -> list[Write]:
         writes = self.writes(seq)
         known = of_no_task(self.row(seq).id, len({write.task for write in writes}))
-        known |= {write.task for write in writes if is_collapsed(write.task) and write.task != NULL_TASK}
+        step = self.row(seq).metadata.get("step")
+        known |= {one.task for one in writes if one.task != NULL_TASK and is_collapsed(one.task, one.path, step)}
         return [write for write in writes if write.task not in known and not write.path.startswith(BY_HAND)]
 
     def _child(self, seq: int) -> int | None:

@@ -16,7 +16,9 @@ PULL, PUSH = "__pregel_pull", "__pregel_push"
 POSITIONS = 50
 """Places in a step that the oldest way of hashing is tried with."""
 
-_COLLAPSED = re.compile(r"(?:00\d{6}|f{8})-")
+_NUMBERED, _LATE = re.compile(r"(\d{8})-"), "ffffffff-"
+FAR = 10_000
+"""Steps that a run makes at most of which only the last was stored."""
 Identify = Callable[[str, int | None, Frame, Sequence[str]], Iterable[str]]
 """The ids that a node's task may have: node, number of its `Send` (None: channels trigger it), bookkeeping,
 and channels that may trigger it though their names do not say so."""
@@ -58,10 +60,15 @@ def of_no_task(checkpoint_id: str, count: int) -> set[str]:
     return {str(uuid5(origin, name)) for name in (INPUT, *names)}
 
 
-def is_collapsed(task_id: str) -> bool:
+def is_collapsed(task_id: str, path: str, step: Value) -> bool:
     """Whether an id is made of the number of a step: so LangGraph keeps changes of all the steps of which only the
-    last was stored (durability `exit`) beside the checkpoint before them."""
-    return _COLLAPSED.match(task_id) is not None
+    last was stored (durability `exit`) beside the checkpoint before them, which is `step`. Ids that are hashes can
+    begin with eight digits too; one with a task's own path is of the first step, behind an input or not."""
+    match = _NUMBERED.match(task_id)
+    if match is None:
+        return task_id.startswith(_LATE)
+    ahead = int(match[1]) - (step if isinstance(step, int) else 0)
+    return 0 < ahead <= (2 if path.startswith("~__") else FAR)
 
 
 def _triggered(node: str, frame: Frame, more: Sequence[str]) -> Iterator[list[str]]:
