@@ -164,6 +164,24 @@ def test_the_output_tool_is_not_run(tmp_path: Path) -> None:
     assert "output tool" in str((found.state.pending or ())[0].note)
 
 
+def test_what_is_called_beside_the_output_tool_is_dropped(tmp_path: Path) -> None:
+    items = [asked("a", "read"), asked("o", "final_result", {"x": 1})]
+    state = {"AwaitingAdvance": {"items": items, "skipped": {}}}
+    found = shown(tmp_path, saved(state, GO, output_tool_name="final_result"))
+    assert (found.run.status, found.run.reason) == ("interrupted", None)
+    assert pending(found)[0] == ("read", "a", "waiting")
+
+
+@pytest.mark.parametrize("key", ["fc_1", "call_1", "0"])
+@pytest.mark.parametrize("state", ["AwaitingAdvance", "ResolvingToolCalls"])
+def test_the_answer_of_a_skipped_call_is_found_by_any_of_its_ids(key: str, state: str, tmp_path: Path) -> None:
+    old = {"id": "fc_1", "call_id": "call_1", "function": {"name": "add", "arguments": {}}}
+    answer = {"type": "toolresult", "id": "fc_1", "call_id": "call_1", "content": [text("disabled")]}
+    body = {"items": [old], "original_choice": [old], "skipped": {key: answer}, "allowed_tool_names": ["add"]}
+    found = shown(tmp_path, saved({state: body}, GO))
+    assert pending(found) == [("add", "call_1", "answered")]
+
+
 def test_calls_that_are_being_resolved(tmp_path: Path) -> None:
     items = [asked("a", "read"), asked("f", "fly"), asked("g", "gone")]
     body = {
@@ -359,6 +377,17 @@ def test_fields_of_another_kind_are_named_with_their_place(name: str, tmp_path: 
     (problem,) = found.problems
     assert f"{name} is text, where a" in problem.message
     assert (tmp_path / "run.json").read_bytes()[int(problem.where.split(" ")[-1]) :].startswith(b'"x"')
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_text_beside_results_is_one_message_behind_them(at: int, tmp_path: Path) -> None:
+    parts = [answered("a", "1"), answered("b", "2")]
+    parts.insert(at, text("and one thing more"))
+    found = shown(tmp_path, saved("PreparingRequest", GO, assistant(asked("a"), asked("b")), user(*parts)))
+    assert kinds(found) == [("model", "done"), ("tools", "done"), ("input", "done")]
+    assert found.state is not None
+    assert [message.text for message in (found.state.messages or ())[2:]] == ["1", "2", "and one thing more"]
+    assert (told(found), found.state.pending) == ("", ())
 
 
 def test_unknown_parts_and_roles_are_told(tmp_path: Path) -> None:

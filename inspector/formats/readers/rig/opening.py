@@ -41,9 +41,8 @@ def _version(document: Document, path: str) -> str | None:
         if key == "$schemaVersion" and found == PROPOSED:
             return PROPOSED
         known = ", ".join(map(str, FORMATS))
-        raise UnreadableError(
-            path, f"a rig run of {key} {preview(found, 60)}, which is not known here: known are none, {known}"
-        )
+        shown = f'"{preview(found, 60)}"' if isinstance(found, str) else preview(found, 60)
+        raise UnreadableError(path, f"a rig run of {key} {shown}, which is not known here: known are none, {known}")
     return None
 
 

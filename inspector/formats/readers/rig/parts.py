@@ -85,9 +85,6 @@ def _quick_user(parts: list[_Part]) -> list[Outline] | None:
     said = False
     for part in parts:
         if part.type == "toolresult":
-            if said:
-                found.append(_INPUT)
-                said = False
             found.append(("t", (part.call or part.call_id or part.id or None,), ()))
         elif part.type in TEXTS:
             said = True
@@ -198,15 +195,9 @@ def _parts(value: dict[str, Any]) -> list[Value]:
 
 
 def _user(parts: list[Value]) -> Iterator[Message]:
-    texts: list[str] = []
-    for part in parts:
-        if kind_of(part) == "toolresult":
-            if texts:
-                yield Message(role="user", text="\n".join(texts))
-                texts = []
-            yield result_of(part)
-        elif (line := _line(part)) is not None:
-            texts.append(line)
+    """The results of a message answer the calls before it, wherever its text stands: one message behind them."""
+    yield from (result_of(part) for part in parts if kind_of(part) == "toolresult")
+    texts = [line for part in parts if kind_of(part) != "toolresult" and (line := _line(part)) is not None]
     if texts:
         yield Message(role="user", text="\n".join(texts))
 

@@ -135,9 +135,18 @@ def _advancing(body: dict[str, Any], output_tool: Value) -> Standing:
     for number, call in zip(_call_places(items), message.calls or (), strict=True):
         output = call.name == output_tool
         note = "the output tool: its arguments are the answer" if output else None
-        batch.append(_pending(call, answer=_skipped(body, number, call), note=note))
-    runs = tuple(pending for pending in batch if pending.name != output_tool)
-    return Standing(**_owed(runs), batch=tuple(batch), tail=message)
+        batch.append(_pending(call, answer=_skipped(body, number, items[number]), note=note))
+    if any(pending.name == output_tool and pending.status != "answered" for pending in batch):
+        # It is the answer: what was called beside it is dropped.
+        batch = [pending if pending.name == output_tool else _dropped(pending) for pending in batch]
+        return Standing(status="interrupted", batch=tuple(batch), tail=message)
+    return Standing(**_owed(tuple(batch)), batch=tuple(batch), tail=message)
+
+
+def _dropped(pending: Pending) -> Pending:
+    if pending.status == "answered":
+        return pending
+    return msgspec.structs.replace(pending, status="waiting", note="never run: the output tool beside it is the answer")
 
 
 def _resolving(body: dict[str, Any]) -> Standing:
@@ -152,7 +161,7 @@ def _resolving(body: dict[str, Any]) -> Standing:
         if at < len(asked) and asked[at] != call.name:
             note = f"asked for as {asked[at]}"
         status: PendingStatus = "ready" if offered else "waiting"
-        batch.append(_pending(call, status, answer=_skipped(body, number, call), note=note))
+        batch.append(_pending(call, status, answer=_skipped(body, number, items[number]), note=note))
     names = dict.fromkeys([*(_names(body.get("executable_tool_names")) or ()), *(allowed or ())])
     waits = any(pending.status == "waiting" for pending in batch)
     owed = {"status": "suspended", "reason": "invalid_tool_call"} if waits else _owed(tuple(batch))
@@ -209,13 +218,13 @@ def _internal_ids(body: dict[str, Any], items: list[Value]) -> dict[int, str]:
     return found
 
 
-def _skipped(body: dict[str, Any], number: int, call: Call) -> Value:
-    """The answer that a skipped call got: kept by the number of the part, in 0.39 by the id."""
+def _skipped(body: dict[str, Any], number: int, part: Value) -> Value:
+    """The answer that a skipped call got: kept by the number of the part, in 0.39 by one of its ids."""
     skipped = body.get("skipped")
     if not isinstance(skipped, dict):
         return None
-    found = skipped.get(str(number))
-    return skipped.get(call.call_id or "") if found is None else found
+    keys = (str(number), *(text_of(part.get(key)) for key in ("id", "call_id")))
+    return next((skipped[key] for key in keys if skipped.get(key) is not None), None)
 
 
 def _ambiguous(batch: tuple[Pending, ...]) -> list[str]:
