@@ -8,17 +8,14 @@ from inspector.formats.files import File
 from inspector.formats.folder import open_folder
 from inspector.formats.reader import SQLITE, Probe, Reader, readers
 from inspector.model.source import RunSet
-from inspector.model.stored import store_path
 
 
 def open_path(path: str, format: str | None = None) -> RunSet:
     """The runs behind a path: a file, a run folder, a folder of runs, a database, `-` for stdin,
     a store by its URL. `format` names a reader instead of detecting one. Raises UnreadableError when no reader
     knows it, and UsageError for an unknown format."""
-    try:
-        path = store_path(path)
-    except ValueError as error:
-        raise UsageError(path, str(error)) from error
+    if "://" in path:
+        path = _store(path)
     if path != "-":
         _look(path)
     probe = Probe(path)
@@ -38,6 +35,15 @@ def open_path(path: str, format: str | None = None) -> RunSet:
     except OSError as error:
         probe.close()
         raise UnreadableError(path, error.strerror or str(error)) from error
+
+
+def _store(url: str) -> str:
+    from inspector.model.stored import store_path
+
+    try:
+        return store_path(url)
+    except ValueError as error:
+        raise UsageError(url, str(error)) from error
 
 
 def _look(path: str) -> None:

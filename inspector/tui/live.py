@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -123,6 +122,8 @@ class Live:
         """What is said of it when the screen is left, with how to see it again; None of one that did not begin."""
         if self.run is None:
             return None
+        import shlex
+
         resumption, how = self.resumption, self.error or "left as it ran"
         if self.apart is not None:
             how = self.apart.told()

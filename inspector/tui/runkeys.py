@@ -2,12 +2,9 @@
 
 from collections.abc import Set
 from functools import partial
-from typing import ClassVar
-
-from textual.binding import BindingType
 
 from inspector.tui.columns import Filter
-from inspector.tui.keys import Where, bindings, typing
+from inspector.tui.keys import Where, typing
 from inspector.tui.masking import masked
 from inspector.tui.prompt import Prompt
 from inspector.tui.runlayout import LATE, RunLayout
@@ -16,7 +13,6 @@ from inspector.tui.runlayout import LATE, RunLayout
 class RunKeys(RunLayout):
     """The actions of a run's screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("run"), *bindings("state")]
     _withheld: Set[str] = frozenset()
 
     def action_step(self, by: int) -> None:

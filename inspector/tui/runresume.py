@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from msgspec import structs
-from textual.binding import BindingType
 from textual.message import Message
 
 from inspector.tui.bars import Bar
-from inspector.tui.keys import Where, bindings
+from inspector.tui.keys import Where
 from inspector.tui.live import Live
 from inspector.tui.livebar import LiveBar
 from inspector.tui.reports import Judged, Part
@@ -37,7 +36,6 @@ LOOK = 1.0
 class RunResume(RunActions):
     """The actions. `live` is the run that was begun here, or that this screen shows as it is driven."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("live")
     desk: Desk | None = None
     _kept: tuple[int, Deciding] | None = None
     _at_end = False

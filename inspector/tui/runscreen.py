@@ -1,9 +1,14 @@
 """The screen of a run: what the loader reports goes to the session, and from there to what is to be seen."""
 
+from typing import ClassVar
+
+from textual.binding import BindingType
+
 from inspector.model.run import RunLink
 from inspector.tui import masking
 from inspector.tui.editing import RunEditing
 from inspector.tui.header import percent, rate
+from inspector.tui.keys import bindings
 from inspector.tui.reports import Damaged, Exported, Failed, Fetched, Known, Report, Scanned, Searched, Stood
 from inspector.tui.rows import Rows
 from inspector.tui.timeline import Timeline, TitlesBar
@@ -11,6 +16,9 @@ from inspector.tui.timeline import Timeline, TitlesBar
 
 class RunScreen(RunEditing):
     """A run. It decides nothing: the session does."""
+
+    # All of them here: Textual goes through those of a class once more for each class made of it.
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("run"), *bindings("state"), *bindings("live")]
 
     def take(self, report: Report) -> None:
         """Show what the loader reports of the run."""
