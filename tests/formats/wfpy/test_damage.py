@@ -17,6 +17,7 @@ from tests.formats.wfpy.folders import (
     pipe,
     record,
     sizes,
+    state_at,
     told,
     trace,
 )
@@ -123,6 +124,28 @@ def test_times_without_a_zone(tmp_path: Path) -> None:
     run = opened(folder(tmp_path / "run", pipe(1, 1), run=record([("bell", "Bell", "internal", 1)]) | naive))
     assert run.run().started == "2026-11-29T12:00:00"
     assert told(run)[-1] == f"{tmp_path / 'run'}: the times have no zone, as in 2026-11-29T12:00:00"
+
+
+@pytest.mark.parametrize("how", ["gone", "garbled"])
+def test_behind_a_lost_line_counts_are_known_when_the_next_firing_follows(how: str, tmp_path: Path) -> None:
+    writer = pipe(2, 1)
+    for number in (3, 4):
+        writer.fire("bell", put={ROUND: [number]}, state={"_n": number})
+    lines = writer.text().splitlines(keepends=True)
+
+    def known(lost: int) -> list[tuple[object, object]]:
+        text = [*lines[:lost], *([lines[lost][:40] + "\n"] if how == "garbled" else []), *lines[lost + 1 :]]
+        run = opened(folder(tmp_path / f"{how}{lost}", "".join(text)))
+        found = [next(one for one in state_at(run, step).actors or () if one.id == "bell") for step in range(5)]
+        return [(one.fire_count, one.state) for one in found]
+
+    def at(count: int) -> tuple[object, object]:
+        return count, {"_n": count} if count else None
+
+    # The firings are bell, bell, guard, bell, bell.
+    assert known(1) == [at(0), at(2), at(2), at(3), at(4)]
+    assert known(2) == [at(0), at(1), (None, None), at(3), at(4)]
+    assert known(3) == [at(0), at(1), at(2), at(3), at(4)]
 
 
 def test_a_damaged_folder(tmp_path: Path) -> None:

@@ -111,9 +111,23 @@ class RebuiltStates:
             return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, unfinished=unfinished)
         count = bisect_right(actor.firings, step)
         entry = self._rebuilt.entry(actor.firings[count - 1]) if count else self._before(actor)
-        fired = whole(entry.get("fireCount")) if entry else actor.base
-        state = typed(entry["state"]) if "state" in entry else None
+        told = whole(entry.get("fireCount")) if entry else None
+        fired = self._fired(actor, count, step, told)
+        stale = told is not None and fired is None
+        state = typed(entry["state"]) if "state" in entry and not stale else None
         return model.Actor(id=actor.name, scope=actor.scope.path, fire_count=fired, state=state)
+
+    def _fired(self, actor: Actor, count: int, step: int, told: int | None) -> int | None:
+        """How often an actor had fired, whose last of `count` firings so far is the one that is `told`. Behind a lost
+        line that is not known of an actor whose next firing has not the number that follows."""
+        replay = self._rebuilt.replay
+        if replay.lost_at is None or count == len(actor.firings):
+            return actor.base if told is None else told
+        if told is None:
+            told = None if replay.unknown_inputs else 0
+        later = self._rebuilt.journal.entry(replay.lines[actor.firings[count] - 1])
+        follows = told is not None and later is not None and later.fire_count == told + 1
+        return told if follows or step <= replay.lost_at else None
 
     def _silent(self, name: str) -> bool:
         """Whether an actor fires without lines of its own."""
