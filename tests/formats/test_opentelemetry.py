@@ -347,6 +347,20 @@ def test_tokens_that_only_the_run_itself_counts(path: Path) -> None:
     assert run.run().usage == Usage(input_tokens=7, output_tokens=7)
 
 
+@pytest.mark.parametrize("content", [True, False])
+def test_a_call_that_two_libraries_tell_is_one(path: Path, content: bool) -> None:
+    """As of an agent's library and of the client that it calls, each with its own instrumentation."""
+    counts = [{"key": f"gen_ai.usage.{which}_tokens", "value": {"intValue": "7"}} for which in ("input", "output")]
+    outer = CHAT[0] | {"endTimeUnixNano": str(BEGIN + 9 * 10**6)}
+    outer["attributes"] = [one for one in outer["attributes"] if "usage" not in one["key"]] + counts
+    answer = {"output__messages": [said("assistant", asks("read", "c1"), asks("wipe", "c2"))]} if content else {}
+    inner = genai(2, "chat", 1, **answer)
+    inner["attributes"] += counts
+    run = opened(path, lines(genai(0, "invoke_agent", None), outer, inner, CHAT[1]))
+    assert run.run().usage == Usage(input_tokens=7, output_tokens=7)
+    assert told(run, 4)[1] == ["c2"]
+
+
 def test_a_picture_is_no_text(path: Path) -> None:
     blob = {"type": "blob", "modality": "image", "mime_type": "image/png", "content": "iVBORw0KGgo="}
     state = opened(path, lines(genai(0, "chat", None, input__messages=[said("user", "see", blob)]))).state(1)

@@ -215,9 +215,18 @@ class Trace:
                 return told
         if len(self) > SUMMED:
             return None
-        spans = (self.span(seq) for seq in range(1, len(self) + 1))
-        found = [genai.usage(span, genai.USAGE) for span in spans if span and genai.kind(span) == "model"]
-        counted = [usage for usage in found if usage is not None]
+        counted: list[Usage] = []
+        within: dict[int | None, bool] = {}
+        for seq in range(1, len(self) + 1):
+            span, what = self.span(seq), "node"
+            if span is not None:
+                what = "agent" if genai.is_agent(span) else genai.kind(span)
+            # One call can have a span of each library that it goes through.
+            within[seq] = what in ("model", "node") and within.get(self.parent(seq), False)
+            usage = genai.usage(span, genai.USAGE) if span and what == "model" and not within[seq] else None
+            if usage is not None:
+                counted.append(usage)
+                within[seq] = True
         if not counted:
             return None if root is None else genai.usage(root, genai.USAGE)
         return Usage(

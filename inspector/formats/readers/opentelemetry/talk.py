@@ -39,6 +39,8 @@ class Seen:
             kind = genai.kind(span) if span is not None else "node"
             if span is None or kind not in ("model", "tools"):
                 continue
+            if kind == "model" and _is_part(run, seq) and genai.conversation(span) is None:
+                continue
             agent, outer = _agents(run, seq)
             if kind == "tools":
                 # Those before the model call are in what it was given.
@@ -54,6 +56,19 @@ class Seen:
     def ran(self, agent: Agent) -> list[Span]:
         """The tools that an agent ran since its last model call; those of which nobody knows whose they are too."""
         return [span for whose, span in self.tools if whose == agent or whose not in self.calls]
+
+
+def _is_part(run: "Trace", seq: int) -> bool:
+    """Whether a model call is a part of another, as of the client that a library calls; both have a span."""
+    above = run.parent(seq)
+    for _ in range(DEEPEST):
+        span = run.span(above) if above is not None else None
+        if above is None or span is None or genai.is_agent(span) or genai.kind(span) == "tools":
+            return False
+        if genai.kind(span) == "model":
+            return True
+        above = run.parent(above)
+    return False
 
 
 def _is_tool(run: "Trace", agent: Agent) -> bool:
