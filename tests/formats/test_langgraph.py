@@ -237,6 +237,20 @@ def test_one_failed_of_two_in_parallel(base: Base) -> None:
     assert state(run).values == {"items": ["start"]}
 
 
+def test_the_last_failure_of_a_node_is_that_of_what_handles_its_errors(base: Base) -> None:
+    thread = Thread(base)
+    thread.input({})
+    thread.start({}, then=["a"])
+    handler = "~__pregel_pull, a, node_error_handler, 0000000000"
+    thread.wrote("a", {"__error__": "ValueError('first')", "__error_source_node__": "a"}, task="1")
+    thread.wrote("a", {"__error__": "KeyError('then')"}, path=handler, task="2")
+    run = opened(base)
+    error = run.run().error
+    assert error is not None
+    assert (error.type, error.message, error.where) == ("KeyError", "then", ("a",))
+    assert [one.note for one in left(run)] == ["failed: KeyError: then"]
+
+
 def test_the_cause_is_named_not_what_was_cancelled_for_it(base: Base) -> None:
     thread = Thread(base)
     thread.input({})

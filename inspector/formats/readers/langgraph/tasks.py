@@ -61,8 +61,9 @@ class Task:
         return error is not None and (asked is None or error.row > asked.row)
 
     def written(self, channel: str) -> Write | None:
-        """Its write to a channel of the framework's own."""
-        return next((write for write in self.writes if write.channel == channel), None)
+        """Its last write to a channel of the framework's own: a node and what handles its errors can both have one."""
+        found = (write for write in self.writes if write.channel == channel)
+        return max(found, key=lambda write: write.row, default=None)
 
 
 class Known(NamedTuple):
