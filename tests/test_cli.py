@@ -150,6 +150,7 @@ def test_no_name_of_a_file_acts_on_the_terminal(tmp_path: Path) -> None:
         (pickle.dumps([1] * 99, 5), "a pickle"),
         (b"run.json".ljust(257, b"\0") + b"ustar\00000", "a tar archive"),
     ],
+    ids=["pickle", "pickle 5", "tar"],
 )
 def test_what_a_file_of_no_known_kind_looks_like_is_told(tmp_path: Path, data: bytes, looks: str) -> None:
     path = tmp_path / "run.json"
