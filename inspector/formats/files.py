@@ -20,17 +20,22 @@ CHUNK = 1 << 20
 PATIENCE = 5
 """Seconds within which somebody must open the other end of a pipe."""
 UTF8_MARK = b"\xef\xbb\xbf"
+SQLITE = b"SQLite format 3\0"
+"""How a database begins."""
+HEAD = 64 << 10
+"""Bytes that detection may read of a file."""
 
 
 class File:
     """A file opened for reading. `path` is as the user gave it, `label` its clean short name for
     messages, `start` where its text begins (behind a UTF-8 byte order mark), `size` its length in
-    bytes when last looked at."""
+    bytes when last looked at. Of a stream that can be no run by its first bytes there are only those, unless it
+    is wanted `whole`: it may have no end."""
 
-    def __init__(self, path: str, label: str | None = None) -> None:
+    def __init__(self, path: str, label: str | None = None, *, whole: bool = True) -> None:
         self.path = path
         self.label = one_line(label or os.path.basename(path) or path)
-        self._fd = _spool(sys.stdin.fileno(), path) if path == "-" else _open(path)
+        self._fd = _spool(sys.stdin.fileno(), path, whole) if path == "-" else _open(path, whole)
         if path == "-":
             self.label = "stdin"
         self.size = os.fstat(self._fd).st_size
@@ -86,7 +91,7 @@ class File:
             self.close()
 
 
-def _open(path: str) -> int:
+def _open(path: str, whole: bool = True) -> int:
     try:
         # O_NONBLOCK: opening a pipe that nobody writes to must not hang.
         kept = held.reopened(path)
@@ -102,7 +107,7 @@ def _open(path: str) -> int:
         try:
             first = _first(fd, path)
             os.set_blocking(fd, True)
-            return _spool(fd, path, first)
+            return _spool(fd, path, whole, first)
         finally:
             os.close(fd)
     os.close(fd)
@@ -131,9 +136,9 @@ def _first(fd: int, path: str) -> bytes:
             raise UnreadableError(path, f"is a pipe that nobody wrote to for {PATIENCE} seconds")
 
 
-def _spool(stream: int, path: str, first: bytes = b"") -> int:
+def _spool(stream: int, path: str, whole: bool, first: bytes = b"") -> int:
     """An unnamed temporary copy of `first` and what the stream of a descriptor still holds, which may take up half of
-    the free space there; the copy's descriptor."""
+    the free space there; the copy's descriptor. Not `whole`: of what can be no run, not much more than its HEAD."""
     import tempfile
 
     try:
@@ -141,12 +146,22 @@ def _spool(stream: int, path: str, first: bytes = b"") -> int:
         with tempfile.TemporaryFile() as copy:
             free = os.fstatvfs(copy.fileno())
             most = free.f_bavail * free.f_frsize // 2
+            head = b""
             for piece in chain((first,), iter(lambda: os.read(stream, CHUNK), b"")):
                 copy.write(piece)
                 most -= len(piece)
+                if not whole and len(head) < HEAD:
+                    head += piece
+                    if len(head) >= HEAD and not _may_be_run(head):
+                        break
                 if most < 0:
                     raise UnreadableError(path, f"needs more than half of the free space in {tempfile.gettempdir()}")
             copy.flush()
             return os.dup(copy.fileno())
     except OSError as error:
         raise UnreadableError(path, f"cannot be copied to a temporary file: {error.strerror or error}") from error
+
+
+def _may_be_run(head: bytes) -> bool:
+    noise = len(head) - len(head.translate(None, bytes(range(1, 9))))
+    return head.startswith(SQLITE) or (b"{" in head and noise * 100 < len(head))

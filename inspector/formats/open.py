@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 
 from inspector.errors import InspectorError, UnreadableError, UsageError
-from inspector.formats.files import File
+from inspector.formats.files import SQLITE, File
 from inspector.formats.folder import open_folder
-from inspector.formats.reader import SQLITE, Probe, Reader, readers
+from inspector.formats.reader import Probe, Reader, readers
 from inspector.model.source import RunSet
 
 
@@ -18,7 +18,7 @@ def open_path(path: str, format: str | None = None) -> RunSet:
         path = _store(path)
     if path != "-":
         _look(path)
-    probe = Probe(path)
+    probe = Probe(path, told=format is not None)
     try:
         reader = _named(format) if format else claimant(probe)
         if format and reader is not None and not probe.is_folder and probe.is_database and not reader.claims(probe):

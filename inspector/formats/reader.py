@@ -12,29 +12,25 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from inspector.formats.files import File
+from inspector.formats.files import HEAD, SQLITE, File
 from inspector.model.source import RunSet
 
 if TYPE_CHECKING:
     from inspector.formats.sqlitefile import Database
 
-SQLITE = b"SQLite format 3\0"
-"""How a database begins."""
-HEAD = 64 << 10
-"""Bytes that detection may read of a file."""
-
 
 class Probe:
-    """A path before anybody knows what it is. Everything is fetched when asked for and kept."""
+    """A path before anybody knows what it is. Everything is fetched when asked for and kept. `told`: whoever opens it
+    knows what it is."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, *, told: bool = False) -> None:
+        self.path, self._told = path, told
         self.is_folder = path != "-" and os.path.isdir(path)
 
     @cached_property
     def file(self) -> File:
         """The open file. Raises UnreadableError."""
-        return File(self.path)
+        return File(self.path, whole=self._told)
 
     @cached_property
     def head(self) -> bytes:

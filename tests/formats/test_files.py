@@ -1,12 +1,14 @@
 import os
+import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
 from inspector.errors import UnreadableError
-from inspector.formats import files
+from inspector.formats import files, open_path
 from inspector.formats.files import CHUNK, File
+from inspector.formats.reader import Probe
 
 
 def test_a_mark_is_not_text(tmp_path: Path) -> None:
@@ -119,3 +121,21 @@ def test_opening_leaves_no_trace(tmp_path: Path) -> None:
     before = os.stat(path)
     File(str(path)).read(0, 2)
     assert (os.stat(path).st_mtime_ns, os.listdir(tmp_path)) == (before.st_mtime_ns, ["a"])
+
+
+@pytest.mark.parametrize("command", ["cat /dev/zero", "yes", "cat /dev/urandom"])
+def test_a_stream_without_an_end_that_is_no_run_is_refused_by_its_beginning(command: str) -> None:
+    with subprocess.Popen(command.split(), stdout=subprocess.PIPE) as endless:
+        assert endless.stdout is not None
+        with pytest.raises(UnreadableError, match=r"nothing but zero bytes|no JSON|binary data"):
+            open_path(f"/dev/fd/{endless.stdout.fileno()}")
+        endless.kill()
+
+
+@pytest.mark.parametrize(("odd", "told"), [(20_000, True), (0, False)])
+def test_a_stream_that_may_be_a_run_or_is_told_to_be_one_is_read_whole(odd: int, told: bool, tmp_path: Path) -> None:
+    text = b"no JSON\n" * odd + b'{"a": "' + b"x" * (2 * CHUNK) + b'"}\n{"b": 1}\n'
+    (tmp_path / "text").write_bytes(text)
+    with subprocess.Popen(["cat", tmp_path / "text"], stdout=subprocess.PIPE) as stream:
+        assert stream.stdout is not None
+        assert Probe(f"/dev/fd/{stream.stdout.fileno()}", told=told).file.size == len(text)

@@ -1,6 +1,7 @@
 """A saved agent run of our own (JSON): what `AgentRun.to_json` makes of a run, to be kept by the user's program."""
 
-from inspector.formats.reader import HEAD, Probe, Reader
+from inspector.formats.files import HEAD
+from inspector.formats.reader import Probe, Reader
 from inspector.model.source import RunSet
 
 OWN = {"max_invalid_retries", "phase"}

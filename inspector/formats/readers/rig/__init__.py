@@ -1,6 +1,7 @@
 """A saved run of rig (JSON): 0.39 to 0.42, the later formats 1 and 2, and of format 4 what is known of it."""
 
-from inspector.formats.reader import HEAD, Probe, Reader
+from inspector.formats.files import HEAD
+from inspector.formats.reader import Probe, Reader
 from inspector.model.source import RunSet
 
 OWN = {"max_invalid_tool_call_retries", "invalid_tool_call_retries", "completion_call_index", "rollback_pending"}
