@@ -1,7 +1,7 @@
 import base64
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -585,6 +585,50 @@ def test_what_stands_behind_a_list_is_said(path: Path, limit: int, monkeypatch: 
         run = opened(path, data.encode())
         assert [said in problem.message for problem in run.problems() if problem.severity == "error"] == [True]
         assert len(run) == (3 if behind in data else 2)
+
+
+OLD = {"scopeSpans": "instrumentationLibrarySpans", '"scope"': '"instrumentationLibrary"'}
+
+
+def spelled(data: dict[str, Any], names: dict[str, str]) -> str:
+    text = json.dumps(data)
+    for name, other in names.items():
+        text = text.replace(name, other)
+    return text
+
+
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+@pytest.mark.parametrize(
+    ("around", "resource"),
+    [
+        (lambda unit: spelled(unit, OLD), True),
+        (lambda unit: spelled(unit, {**OLD, "resourceSpans": "batches"}), True),
+        (lambda unit: spelled(unit, {"resourceSpans": "batches"}), True),
+        (lambda unit: json.dumps({"trace": unit}, indent=1), True),
+        (lambda unit: json.dumps(unit["resourceSpans"][0]["scopeSpans"][0]["spans"]), False),
+        (lambda unit: json.dumps(unit["resourceSpans"][0]["scopeSpans"][0]["spans"], indent=2), False),
+        (lambda unit: "\n".join(map(json.dumps, unit["resourceSpans"][0]["scopeSpans"][0]["spans"])), False),
+    ],
+    ids=["old names", "Tempo, old", "Tempo", "Tempo's trace", "a list", "a printed list", "a line each"],
+)
+def test_spans_in_what_others_put_around_them(
+    path: Path, around: Callable[[dict[str, Any]], str], resource: bool, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_units(monkeypatch, limit)
+    unit = otlp(span(3, parent=0), span(1, parent=0), span(0, "root"))
+    text = around(unit)
+    for one in (text, re.sub(r"(?<=\")[a-z]+[A-Z]\w+(?=\":)", lambda name: snake(name[0]), text)):
+        run = opened(path, one.encode())
+        assert (names(run), run.problems()) == (["root 0", "part 1", "part 3"], [])
+        assert run.run().name == ("ops" if resource else "root 0")
+        assert [step.parent for step in run.steps(1, 4)] == [None, 1, 1]
+
+
+@pytest.mark.parametrize("text", ['{"batches":[{"id":1}]}', '{"trace":{"id":"a"}}', '{"traceId":"a","name":"b"}'])
+def test_what_only_has_such_words_is_no_trace(path: Path, text: str) -> None:
+    path.write_text(text)
+    with pytest.raises(UnreadableError, match="no known kind"):
+        open_path(str(path))
 
 
 def test_what_is_cut_for_its_depth_is_said_once(path: Path) -> None:

@@ -1,7 +1,8 @@
 """OpenTelemetry traces with the GenAI conventions: OTLP JSON, a line each, as one document or as a list, with
-hexadecimal or base64 ids, its fields named in either of the two ways, and what the console exporter prints. A trace
-is a run, a span a step."""
+hexadecimal or base64 ids, its fields named in either of the two ways, in what Tempo puts around it or its spans by
+themselves, and what the console exporter prints. A trace is a run, a span a step."""
 
+import re
 from collections.abc import Iterator
 
 from inspector.errors import UnreadableError
@@ -14,10 +15,15 @@ NAME = "opentelemetry"
 TRIED = 3
 """Objects of a console's text that are looked at."""
 _OBJECT = b"\n{\n"
+_SCOPES = re.compile(rb'"(?:scope|instrumentationLibrary|instrumentation_library)_?[sS]pans"\s*:\s*\[')
+_SNAKE = {"trace_id", "span_id", "start_time_unix_nano"}
 
 
 def _claims(probe: Probe) -> bool:
-    if any(_is_otlp(keys) or _is_console(keys) for keys in [probe.keys, *probe.line_keys, probe.item_keys]):
+    if any(
+        _is_otlp(keys) or _is_console(keys) or _is_span(keys) or (_holds(keys) and _SCOPES.search(probe.head))
+        for keys in [probe.keys, *probe.line_keys, probe.item_keys]
+    ):
         return True
     return any(map(_is_console, _printed(probe)))
 
@@ -37,6 +43,16 @@ def _printed(probe: Probe) -> Iterator[dict[str, str]]:
 
 def _is_otlp(keys: dict[str, str]) -> bool:
     return any(keys.get(name) in ("[", "") for name in ("resourceSpans", "resource_spans"))
+
+
+def _holds(keys: dict[str, str]) -> bool:
+    """Whether it may be what Tempo answers; others have such words too."""
+    return keys.get("batches") == "[" or keys.get("trace") == "{"
+
+
+def _is_span(keys: dict[str, str]) -> bool:
+    """Whether it is a span of OTLP by itself."""
+    return {"traceId", "spanId", "startTimeUnixNano"} <= keys.keys() or keys.keys() >= _SNAKE
 
 
 def _is_console(keys: dict[str, str]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from inspector.formats.readers.opentelemetry import span as spans
-from inspector.formats.readers.opentelemetry.parts import Text, snake
+from inspector.formats.readers.opentelemetry.parts import Text, first_set, is_object, snake
 
 
 class SpanIds(msgspec.Struct):
@@ -20,19 +20,8 @@ class SpanIds(msgspec.Struct):
     endTimeUnixNano: Any = None
 
 
-class _ScopeIds(msgspec.Struct):
-    spans: list[SpanIds] = []
-
-
-class _ResourceIds(msgspec.Struct):
-    scopeSpans: list[_ScopeIds] = []
-
-
-class _UnitIds(msgspec.Struct):
-    resourceSpans: list[_ResourceIds]
-
-
 class _SnakeSpanIds(SpanIds, rename=snake):
+    # What is inherited is not renamed.
     traceId: Any = ""
     spanId: Any = ""
     parentSpanId: Any = ""
@@ -40,16 +29,26 @@ class _SnakeSpanIds(SpanIds, rename=snake):
     endTimeUnixNano: Any = None
 
 
+class _ScopeIds(msgspec.Struct):
+    spans: list[SpanIds] = []
+
+
 class _SnakeScopeIds(msgspec.Struct):
     spans: list[_SnakeSpanIds] = []
 
 
-class _SnakeResourceIds(msgspec.Struct, rename=snake):
-    scopeSpans: list[_SnakeScopeIds] = []
+class _ResourceIds(msgspec.Struct):
+    scopeSpans: list[_ScopeIds] = []
+    scope_spans: list[_SnakeScopeIds] = []
+    instrumentationLibrarySpans: list[_ScopeIds] = []
+    instrumentation_library_spans: list[_SnakeScopeIds] = []
 
 
-class _SnakeUnitIds(msgspec.Struct, rename=snake):
-    resourceSpans: list[_SnakeResourceIds]
+class _UnitIds(msgspec.Struct):
+    resourceSpans: list[_ResourceIds] | msgspec.UnsetType = msgspec.UNSET
+    resource_spans: list[_ResourceIds] | msgspec.UnsetType = msgspec.UNSET
+    batches: list[_ResourceIds] | msgspec.UnsetType = msgspec.UNSET
+    trace: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Context(msgspec.Struct):
@@ -67,19 +66,30 @@ class ConsoleIds(msgspec.Struct):
 
 
 _ids = msgspec.json.Decoder(_UnitIds).decode
-_snake_ids = msgspec.json.Decoder(_SnakeUnitIds).decode
 ids_of_one = msgspec.json.Decoder(SpanIds).decode
 console_ids = msgspec.json.Decoder(ConsoleIds).decode
 
 
 def ids_of(text: Text) -> Iterator[SpanIds]:
     """Those of the spans of an object of OTLP. Raises what msgspec does where it is none."""
-    found: _UnitIds | _SnakeUnitIds
-    try:
-        found = _ids(text)
-    except msgspec.ValidationError:
-        found = _snake_ids(text)
-    return (one for resource in found.resourceSpans for scope in resource.scopeSpans for one in scope.spans)
+    unit = _ids(text)
+    if is_object(unit.trace):
+        unit = _ids(unit.trace)
+    found = first_set(unit.resourceSpans, unit.resource_spans, unit.batches)
+    if found is None:
+        alone = ids_of_one(text)
+        if not alone.traceId:
+            raise msgspec.ValidationError("no span")
+        return iter([alone])
+    return (
+        one
+        for resource in found
+        for scope in resource.scopeSpans
+        or resource.scope_spans
+        or resource.instrumentationLibrarySpans
+        or resource.instrumentation_library_spans
+        for one in scope.spans
+    )
 
 
 def number_of(name: str) -> int:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from inspector.formats.lines import NARROW
 from inspector.formats.spans import Spans
 from inspector.model.lazy import Lazy
 
+_T = TypeVar("_T")
 Text = bytes | memoryview
 Part = tuple[Any, Any, Any]
 """The texts of a span, of its resource and of its scope; the last two None where the span has none."""
@@ -32,18 +33,29 @@ BLANK = 40
 """Bytes at a place that tell what begins there, or that nothing follows."""
 
 
+_NULL = msgspec.Raw(b"null")
+
+
 class _ScopeParts(msgspec.Struct):
     spans: list[msgspec.Raw] = []
-    scope: msgspec.Raw = msgspec.Raw(b"null")
+    scope: msgspec.Raw = _NULL
+    instrumentationLibrary: msgspec.Raw = _NULL
+    instrumentation_library: msgspec.Raw = _NULL
 
 
 class _ResourceParts(msgspec.Struct):
     scopeSpans: list[_ScopeParts] = []
-    resource: msgspec.Raw = msgspec.Raw(b"null")
+    scope_spans: list[_ScopeParts] = []
+    instrumentationLibrarySpans: list[_ScopeParts] = []
+    instrumentation_library_spans: list[_ScopeParts] = []
+    resource: msgspec.Raw = _NULL
 
 
 class _UnitParts(msgspec.Struct):
-    resourceSpans: list[_ResourceParts]
+    resourceSpans: list[_ResourceParts] | msgspec.UnsetType = msgspec.UNSET
+    resource_spans: list[_ResourceParts] | msgspec.UnsetType = msgspec.UNSET
+    batches: list[_ResourceParts] | msgspec.UnsetType = msgspec.UNSET
+    trace: msgspec.Raw = _NULL
 
 
 def snake(name: str) -> str:
@@ -51,23 +63,22 @@ def snake(name: str) -> str:
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
-class _SnakeResourceParts(_ResourceParts, rename=snake):
-    # What is inherited is not renamed.
-    scopeSpans: list[_ScopeParts] = []
-
-
-class _SnakeUnitParts(msgspec.Struct, rename=snake):
-    resourceSpans: list[_SnakeResourceParts]
-
-
 _parts = msgspec.json.Decoder(_UnitParts).decode
-_snake_parts = msgspec.json.Decoder(_SnakeUnitParts).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 # Where an object of either kind begins, also inside of a damaged line.
-_LEADS = re.compile(rb'\{\s*"(?:resource(?:S|_s)pans"|name"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"context")')
-
-
-_NAMES = {b'"resourceSpans"', b'"resource_spans"'}
+_LEADS = re.compile(
+    rb'\{\s*"(?:resource(?:S|_s)pans"|batches"|trace"\s*:\s*\{|name"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*"context")'
+)
+_UNIT, _WITHIN = (b'"resourceSpans"', b'"resource_spans"', b'"batches"'), b'"trace"'
+"""What an object of OTLP is told by: the list in it, as one of the names that it has had, or Tempo's object around
+one."""
+_SCOPES = (
+    b'"scopeSpans"',
+    b'"scope_spans"',
+    b'"instrumentationLibrarySpans"',
+    b'"instrumentation_library_spans"',
+)
+_SCOPE = (b'"scope"', b'"instrumentationLibrary"', b'"instrumentation_library"')
 
 
 class Parts(Lazy[Part]):
@@ -134,17 +145,36 @@ def is_closed(text: Text) -> bool:
 
 
 def _of_object(text: Text) -> list[Part]:
-    resources: Sequence[_ResourceParts]
-    try:
-        resources = _parts(text).resourceSpans
-    except msgspec.ValidationError:
-        resources = _snake_parts(text).resourceSpans
+    unit = _parts(text)
+    within = is_object(unit.trace)
+    if within:
+        unit = _parts(unit.trace)
+    found = first_set(unit.resourceSpans, unit.resource_spans, unit.batches)
+    if found is None:
+        return [] if within else [(text, None, None)]
     return [
-        (one, resource.resource, scope.scope)
-        for resource in resources
+        (one, resource.resource, _first(scope.scope, scope.instrumentationLibrary, scope.instrumentation_library))
+        for resource in found
         for scope in resource.scopeSpans
+        or resource.scope_spans
+        or resource.instrumentationLibrarySpans
+        or resource.instrumentation_library_spans
         for one in scope.spans
     ]
+
+
+def first_set(*values: list[_T] | msgspec.UnsetType) -> list[_T] | None:
+    """The first list that an object has."""
+    return next((value for value in values if not isinstance(value, msgspec.UnsetType)), None)
+
+
+def is_object(text: msgspec.Raw) -> bool:
+    """Whether a text begins as an object."""
+    return bytes(memoryview(text)[:1]) == b"{"
+
+
+def _first(*texts: Any) -> Any:
+    return next((text for text in texts if text != _NULL), None)
 
 
 def _item(text: Text) -> list[Part]:
@@ -174,7 +204,7 @@ def _salvaged(text: Text) -> Iterator[Located]:
     view = memoryview(text)  # a piece of which is no copy
     begins = [match.start() for match in _LEADS.finditer(text)] or [0]
     for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
-        if not _NAMES.isdisjoint(re.findall(rb'"\w*"', text[begin : begin + BLANK])):
+        if not {*_UNIT, _WITHIN}.isdisjoint(re.findall(rb'"\w*"', text[begin : begin + BLANK])):
             yield from _walk(Spans(view[:end]), begin)
         else:
             with suppress(Damaged):
@@ -188,7 +218,8 @@ def _walk_list(cutter: Spans, begin: int) -> Iterator[Located]:
 
 
 def _walk_item(cutter: Spans, item: Place) -> Iterator[Located]:
-    if not _NAMES.isdisjoint(_fields(cutter, item[0])):
+    found = _fields(cutter, item[0])
+    if _WITHIN in found or not found.keys().isdisjoint(_UNIT):
         yield from _walk(cutter, item[0])
     else:
         yield item, None, None
@@ -197,12 +228,18 @@ def _walk_item(cutter: Spans, item: Place) -> Iterator[Located]:
 def _walk(cutter: Spans, begin: int) -> Iterator[Located]:
     """The spans of the OTLP object at `begin`; of one that breaks off or is damaged up to there."""
     unit = _fields(cutter, begin)
-    for resource in _elements(cutter, unit.get(b'"resourceSpans"', unit.get(b'"resource_spans"'))):
+    if _WITHIN in unit:
+        unit = _fields(cutter, unit[_WITHIN][0])
+    for resource in _elements(cutter, _of(unit, _UNIT)):
         above = _fields(cutter, resource[0])
-        for scope in _elements(cutter, above.get(b'"scopeSpans"', above.get(b'"scope_spans"'))):
+        for scope in _elements(cutter, _of(above, _SCOPES)):
             found = _fields(cutter, scope[0])
             for place in _elements(cutter, found.get(b'"spans"')):
-                yield place, above.get(b'"resource"'), found.get(b'"scope"')
+                yield place, above.get(b'"resource"'), _of(found, _SCOPE)
+
+
+def _of(fields: dict[bytes, Place], names: tuple[bytes, ...]) -> Place | None:
+    return next((fields[name] for name in names if name in fields), None)
 
 
 def _fields(cutter: Spans, begin: int) -> dict[bytes, Place]:
