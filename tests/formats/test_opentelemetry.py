@@ -701,6 +701,25 @@ def test_a_span_that_was_exported_twice_is_one_step(path: Path) -> None:
     assert hits(run, "chat 2") == [2, 3]
 
 
+@pytest.mark.parametrize("first", ["begun", "ended"])
+def test_a_span_that_was_exported_before_its_end_is_the_one_with_an_end(path: Path, first: str) -> None:
+    ended = genai(0, "invoke_agent", parent=None)
+    begun = {key: value for key, value in ended.items() if key not in ("endTimeUnixNano", "attributes")}
+    both = (begun, ended) if first == "begun" else (ended, begun)
+    run = opened(path, lines(*both, genai(2, "chat")))
+    assert (names(run), run.run().status) == (["invoke_agent 0", "chat 2"], "completed")
+    assert [problem.message for problem in run.problems()] == [
+        "a span stands in the file once more, as an exporter that tries again leaves them: left out"
+    ]
+
+
+def test_a_span_that_was_exported_under_two_resources_is_one_step(path: Path) -> None:
+    other = otlp(span(0, "root"))
+    other["resourceSpans"][0]["resource"]["attributes"] += [attribute("host.name", "a")]
+    run = opened(path, lines(span(0, "root")) + json.dumps(other).encode())
+    assert names(run) == ["root 0"]
+
+
 def test_rings_are_taken_apart(path: Path) -> None:
     spans = [span(0, "root"), span(1, parent=1), span(2, parent=3), span(3, parent=2), span(4, parent=3)]
     run = opened(path, lines(*spans))

@@ -1,5 +1,6 @@
 """What a span says about an agent: the attributes of the GenAI conventions in the neutral words."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -23,6 +24,10 @@ SHOWN_ELSEWHERE = {INPUT, OUTPUT, INSTRUCTIONS, "pydantic_ai.all_messages", "all
 """Attributes that the messages of a state hold already."""
 
 _SPAN_KIND, _ENTITY_KIND, _REQUEST_KIND = "openinference.span.kind", "traceloop.span.kind", "llm.request.type"
+_RAISED = re.compile(
+    r"((?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Warning)): (.+)", re.DOTALL
+)
+_MCP, CALLED = "mcp.method.name", "tools/call"
 _KINDS: dict[object, StepKind] = {
     "chat": "model",
     "text_completion": "model",
@@ -48,7 +53,8 @@ def kind(span: Span) -> StepKind:
         found = _text(span.attributes.get(name))
         if found is not None:
             return _KINDS.get(found, "node")
-    return "node"
+    # Older libraries name no operation, nor need a client or server of MCP.
+    return "tools" if TOOL in span.attributes or span.attributes.get(_MCP) == CALLED else "node"
 
 
 def is_agent(span: Span) -> bool:
@@ -67,7 +73,11 @@ def call_id(span: Span) -> str | None:
 def tool_name(span: Span) -> str | None:
     """The tool that a tool's span ran; None where it does not say."""
     named = next(filter(None, (_text(span.attributes.get(name)) for name in (TOOL, *older.TOOLS))), None)
-    return named if named is not None or "gen_ai.operation.name" in span.attributes else span.name
+    return (
+        named
+        if named is not None or "gen_ai.operation.name" in span.attributes
+        else span.name.removeprefix(CALLED + " ")
+    )
 
 
 def shown_elsewhere(name: str) -> bool:
@@ -107,9 +117,21 @@ def failure(span: Span) -> str | None:
     if not span.failed:
         return None
     found = span.exception() or {}
-    kind = found.get("exception.type") or span.attributes.get("error.type")
-    parts = [_text(kind), _text(found.get("exception.message")) or span.message]
+    kind = _text(found.get("exception.type") or span.attributes.get("error.type"))
+    parts = kind_and_words(kind, _text(found.get("exception.message")) or span.message)
     return ": ".join(part for part in parts if part) or "failed: the reason is not recorded"
+
+
+def kind_and_words(kind: str | None, words: str | None) -> tuple[str | None, str | None]:
+    """An error's type and message. SDKs write both into the description of a status, beside the exception that is
+    recorded or in place of it."""
+    if kind is None:
+        match = _RAISED.fullmatch(words or "")
+        return (match[1], match[2]) if match else (None, words)
+    for name in (kind, kind.rpartition(".")[2]):
+        if words is not None and words.startswith(f"{name}: "):
+            return kind, words[len(name) + 2 :]
+    return kind, words
 
 
 def usage(span: Span, prefix: str) -> Usage | None:

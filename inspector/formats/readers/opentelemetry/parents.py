@@ -5,8 +5,10 @@ from array import array
 from collections.abc import Sequence
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from inspector.formats.linefile import BROKEN
-from inspector.formats.readers.opentelemetry.units import SpanFile
+from inspector.formats.readers.opentelemetry.units import UNKNOWN, SpanFile
 from inspector.model.run import Problem
 
 WALKED = 200_000
@@ -108,28 +110,35 @@ class Table:
 
 
 def once(file: SpanFile, rows: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The rows without those of spans that stand in the file before, and those: the same span in all it says.
-    Another span of the same id is none of them. Very large traces are not looked at."""
+    """The rows without those of spans that stand in the file once more, and those: the same span in all it says, or
+    before it had an end, under whatever resource. Another span of the same id is none of them. Very large traces are
+    not looked at."""
     if len(rows) > WALKED or len({file.ids[row] for row in rows}) == len(rows):
         return list(rows), []
-    kept, again = [], []
-    known: dict[tuple[int, int, int, int], list[int]] = {}
+    again: list[int] = []
+    known: dict[tuple[int, int, int], list[int]] = {}
     for row in rows:
-        key = (file.ids[row], file.parents[row], file.begins[row], file.ends[row])
-        before = known.setdefault(key, [])
-        if any(_same(file, other, row) for other in before[:ALIKE]):
-            again.append(row)
-        else:
+        before = known.setdefault((file.ids[row], file.parents[row], file.begins[row]), [])
+        at = next((at for at, other in enumerate(before[:ALIKE]) if _same(file, other, row)), None)
+        if at is None:
             before.append(row)
-            kept.append(row)
-    return kept, again
+        elif file.ends[before[at]] == UNKNOWN:
+            again.append(before[at])
+            before[at] = row
+        else:
+            again.append(row)
+    left = set(again)
+    return [row for row in rows if row not in left], again
 
 
 def _same(file: SpanFile, one: int, other: int) -> bool:
     try:
-        return file.span(one) == file.span(other)
+        left, right = file.span(one), file.span(other)
     except BROKEN:
         return False
+    if (left.end is None) != (right.end is None):
+        return left.name == right.name
+    return left == replace(right, resource=left.resource, scope=left.scope)
 
 
 def _rings(above: dict[int, int]) -> list[list[int]]:

@@ -179,9 +179,11 @@ class Trace:
         told = root.exception() or span.exception() or {}
         kind = told.get("exception.type") or root.attributes.get("error.type") or span.attributes.get("error.type")
         message = told.get("exception.message") or root.message or span.message
+        kind, message = (value if isinstance(value, str) else None for value in (kind, message))
+        kind, message = genai.kind_and_words(kind, message)
         return RunError(
-            message=message if isinstance(message, str) else None,
-            type=kind if isinstance(kind, str) else None,
+            message=message,
+            type=kind,
             step=place,
             where=self._path(place),
             frames=frames(told.get("exception.stacktrace")),

@@ -1,9 +1,10 @@
 """What the model calls of a trace tell: the conversation, the calls that are open, the tools on offer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from inspector.formats.readers.opentelemetry import genai
+from inspector.formats.readers.opentelemetry.answers import answering
 from inspector.formats.readers.opentelemetry.span import Span
 from inspector.model.run import Call, Definition, Message, Pending, PendingStatus, RunStatus, State, Tool
 from inspector.model.values import Value
@@ -111,17 +112,19 @@ def state(run: "Trace", step: int) -> State:
     said = genai.conversation(call) if call else None
     if call is None or said is None:
         return State(step=step, values=values)
-    done = seen.ran(talking)
-    pending = list(_pending(run, step, said[-1].calls or () if said else (), done))
+    done, calls = seen.ran(talking), said[-1].calls or () if said else ()
+    spans = answering(calls, done)
+    pending = list(_pending(run, step, calls, spans))
+    asked_by = {id(span): call for span, call in zip(spans, calls, strict=True)}
     for agent, other in seen.calls.items():
         if agent != talking and _goes_on(run, agent, step):
             asked = [
                 one for message in genai.messages(genai.attribute(other, genai.OUTPUT)) for one in message.calls or ()
             ]
-            pending += _pending(run, step, tuple(asked), seen.ran(agent))
+            pending += _pending(run, step, asked, answering(asked, seen.ran(agent)))
     return State(
         step=step,
-        messages=(*said, *(_result(span) for span in done if span.end is not None)),
+        messages=(*said, *(_result(span, asked_by.get(id(span))) for span in done if span.end is not None)),
         pending=tuple(pending),
         values=values,
     )
@@ -175,29 +178,24 @@ def _back(run: "Trace", step: int) -> Iterator[Span]:
             yield span
 
 
-def _result(span: Span) -> Message:
+def _result(span: Span, call: Call | None) -> Message:
     result = genai.attribute(span, genai.RESULT)
     return Message(
         role="tool",
         text=genai.failure(span) if span.failed and result is None else genai.as_text(result),
-        call_id=genai.call_id(span),
+        call_id=genai.call_id(span) or (call.call_id if call else None),
         name=genai.tool_name(span),
     )
 
 
-def _pending(run: "Trace", step: int, calls: tuple[Call, ...], done: list[Span]) -> Iterator[Pending]:
-    """The calls of the last answer that no span of a tool is for. A span answers one call of its id, so
-    one id used twice keeps two calls apart."""
-    ran = list(done)
+def _pending(run: "Trace", step: int, calls: Sequence[Call], spans: Sequence[Span | None]) -> Iterator[Pending]:
+    """The calls of the last answer that no span of a tool is for, or one without an end."""
     last = step == len(run)
     waits = _waiting(run) if last and calls else {}
     ended = last and all(span.end is not None for span in _roots(run)) and bool(run.sorted.roots)
-    for call in calls:
-        span = next((span for span in ran if _answers(span, call)), None)
-        if span is not None:
-            ran.remove(span)
-            if span.end is not None:
-                continue
+    for call, span in zip(calls, spans, strict=True):
+        if span is not None and span.end is not None:
+            continue
         status, note = _status(call, span, last, ended, waits)
         yield Pending(
             kind="tool",
@@ -208,13 +206,6 @@ def _pending(run: "Trace", step: int, calls: tuple[Call, ...], done: list[Span])
             since=span.started if span else None,
             note=note,
         )
-
-
-def _answers(span: Span, call: Call) -> bool:
-    found = genai.call_id(span)
-    if found is None or call.call_id is None:
-        return genai.tool_name(span) == call.name
-    return found == call.call_id
 
 
 def _status(

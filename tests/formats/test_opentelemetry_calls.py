@@ -1,0 +1,105 @@
+"""Which span answers which call, and what kind a span of a tool is, where it says neither in the newest words."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.formats.test_opentelemetry import asks, attribute, genai, lines, opened, path, said, span
+
+__all__ = ["path"]
+
+
+def asked(*calls: dict[str, Any]) -> dict[str, Any]:
+    answer = [said("assistant", *calls)]
+    return genai(1, "chat", input__messages=[said("user", "look")], output__messages=answer)
+
+
+def ran(number: int, name: str = "read", **values: Any) -> dict[str, Any]:
+    return genai(number, "execute_tool", tool__name=name, **values)
+
+
+def standing(path: Path, *spans: dict[str, Any]) -> tuple[list[str | None], list[str | None]]:
+    run = opened(path, lines(genai(0, "invoke_agent", parent=None), *spans))
+    state = run.state(len(run))
+    assert state is not None
+    results = [message.call_id for message in state.messages or () if message.role == "tool"]
+    return results, [one.call_id for one in state.pending or ()]
+
+
+BOTH = asked(asks("read", "c1", path="/a", mode="r"), asks("read", "c2", mode="r", path="/b"))
+
+
+def test_a_span_without_an_id_answers_the_call_of_its_arguments(path: Path) -> None:
+    span_of_b = ran(3, tool__call__arguments={"path": "/b", "mode": "r"}, tool__call__result="B")
+    assert standing(path, BOTH, span_of_b) == (["c2"], ["c1"])
+
+
+def test_a_span_without_an_id_leaves_the_call_of_another_span_to_that(path: Path) -> None:
+    assert standing(path, BOTH, ran(3), ran(4, tool__call__id="c1")) == (["c2", "c1"], [])
+
+
+def test_spans_without_ids_and_arguments_answer_the_calls_of_their_name_in_order(path: Path) -> None:
+    assert standing(path, BOTH, ran(3), ran(4)) == (["c1", "c2"], [])
+    assert standing(path, BOTH, ran(3)) == (["c1"], ["c2"])
+    assert standing(path, BOTH, ran(3, name="wipe")) == ([None], ["c1", "c2"])
+
+
+def test_a_call_without_an_id_is_answered_by_its_arguments(path: Path) -> None:
+    calls = asked(asks("read", None, path="/a"), asks("read", None, path="/b"))
+    run = opened(path, lines(calls, ran(3, tool__call__id="x", tool__call__arguments={"path": "/b"})))
+    state = run.state(2)
+    assert state is not None
+    assert [one.arguments for one in state.pending or ()] == [{"path": "/a"}]
+
+
+def test_many_calls_are_paired_in_one_walk(path: Path) -> None:
+    count = 3000
+    calls = asked(*(asks("read", f"c{number}", path=str(number)) for number in range(count)))
+    spans = [ran(number + 2, tool__call__arguments={"path": str(number)}) for number in reversed(range(500))]
+    results, pending = standing(path, calls, *spans)
+    assert (set(results), len(pending)) == ({f"c{number}" for number in range(500)}, count - 500)
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs"),
+    [
+        ("tools/call read", {"mcp.method.name": "tools/call"}),
+        ("tools/call read", {"mcp.method.name": "tools/call", "gen_ai.tool.name": "read"}),
+        ("running tool: read", {"gen_ai.tool.name": "read", "gen_ai.tool.call.id": "c1"}),
+    ],
+)
+def test_a_tool_without_an_operation_is_one(path: Path, name: str, pairs: dict[str, str]) -> None:
+    """MCP's own spans need no operation, and those of older libraries have none."""
+    tool = span(3, parent=0, attributes=[attribute(*pair) for pair in pairs.items()]) | {"name": name}
+    run = opened(path, lines(genai(0, "invoke_agent", parent=None), BOTH, tool))
+    assert [step.kind for step in run.steps(1, 4)] == ["node", "model", "tools"]
+    assert standing(path, BOTH, tool) == (["c1"], ["c2"])
+    listed = span(3, parent=0, attributes=[attribute("mcp.method.name", "tools/list")])
+    assert [step.kind for step in opened(path, lines(listed)).steps(1, 2)] == ["node"]
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "expected"),
+    [
+        ("ValueError: bad path", None, ("ValueError", "bad path")),
+        ("httpx.ReadTimeout: no answer\nin 5 s", None, ("httpx.ReadTimeout", "no answer\nin 5 s")),
+        ("ValueError: bad path", "builtins.ValueError", ("builtins.ValueError", "bad path")),
+        ("ModelRetry: again", "ModelRetry", ("ModelRetry", "again")),
+        ("HTTP: 503", None, (None, "HTTP: 503")),
+        ("an Error: late", None, (None, "an Error: late")),
+        ("ValueError: bad path", "500", ("500", "ValueError: bad path")),
+    ],
+)
+def test_a_status_that_says_what_was_raised(
+    path: Path, message: str, kind: str | None, expected: tuple[str | None, str]
+) -> None:
+    """As SDKs write it, where no exception was recorded beside it."""
+    pairs = [] if kind is None else [attribute("error.type", kind)]
+    bad = span(0, status={"code": 2, "message": message}, attributes=pairs)
+    run = opened(path, json.dumps(bad).encode())
+    error = run.run().error
+    assert error is not None
+    assert (error.type, error.message) == expected
+    assert run.steps(1, 2)[0].error == ": ".join(filter(None, expected))
