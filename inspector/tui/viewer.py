@@ -24,6 +24,7 @@ from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Opens, plain
 from inspector.tui.page import Page
+from inspector.tui.panes.flow import Flow
 from inspector.tui.panes.textview import TextView
 from inspector.tui.panes.treeview import TreeView
 from inspector.tui.prompt import Prompt
@@ -85,29 +86,33 @@ class Viewer(Page):
 
     def _lay(self, cursor: int | None = None) -> None:
         """Lay the value out for the width there is."""
-        view = self._view
-        lay = partial(view.lay, max(self.size.width - 1, 1))
+        view, width = self._view, max(self.size.width - 1, 1)
         if isinstance(view, TextView):
-            self._do(lay, lambda _: self._laid(view, cursor))
+            self._do(partial(view.flow, width), partial(self._laid, view, cursor), only="lay")
         else:
-            lay()
-            self._laid(view, cursor)
+            view.lay(width)
+            self._show(view, cursor)
 
-    def _do(self, work: Callable[[], T], then: Callable[[T], object]) -> None:
-        """Do `work`, and `then` with what it returns: at once, or what it takes for a large value aside."""
+    def _laid(self, view: TextView, cursor: int | None, flow: Flow) -> None:
+        view.lay(flow)
+        if view is self._view:
+            self._show(view, cursor)
+
+    def _show(self, view: TextView | TreeView, cursor: int | None) -> None:
+        self.rows.show(view, cursor)
+        self._tell_about()
+
+    def _do(self, work: Callable[[], T], then: Callable[[T], object], only: str = "") -> None:
+        """Do `work`, and `then` with what it returns: at once, or what it takes for a large value aside. Of works that
+        are `only` the same, nothing comes of any but the last."""
         if self._large:
-            self.run_worker(self._do_aside(work, then))
+            self.run_worker(self._do_aside(work, then), group=only, exclusive=bool(only))
         else:
             then(work())
 
     @staticmethod
     async def _do_aside(work: Callable[[], T], then: Callable[[T], object]) -> None:
         then(await aside(work))
-
-    def _laid(self, view: TextView | TreeView, cursor: int | None) -> None:
-        if view is self._view:
-            self.rows.show(view, cursor)
-            self._tell_about()
 
     def _tell_about(self, place: str = "") -> None:
         found = f"   {self._found!r}: {place}" if place else ""
@@ -270,7 +275,7 @@ class Viewer(Page):
         self.rows.show(self._view)
         self._tell_about()
         if text and isinstance(self._view, TreeView):
-            self.run_worker(self._search(text), exclusive=True)
+            self.run_worker(self._search(text), group="search", exclusive=True)
         elif text:
             self.action_find_again(1)
 

@@ -1,8 +1,10 @@
 """A value full-screen: folding, searching, and the three ways out of the screen."""
 
+import asyncio
 import base64
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,50 @@ async def test_a_large_value_that_is_left_before_it_is_ready_comes_no_more(monke
         held.set()
         await shown(pilot)
         assert not left.is_active
+
+
+def aside_held(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """What is done aside is done, and told of when the event is set."""
+    told = asyncio.Event()
+
+    async def held(work: Callable[[], object]) -> object:
+        done = work()
+        await told.wait()
+        return done
+
+    monkeypatch.setattr("inspector.tui.viewer.aside", held)
+    return told
+
+
+@pytest.mark.parametrize("large", [0], indirect=True)
+async def test_rows_change_only_when_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Opened(Opens("v", "word " * 200)).run_test(size=(60, 20)) as pilot:
+        await shown(pilot)
+        told = aside_held(monkeypatch)
+        before = len(viewer(pilot).rows.lines)
+        await pilot.press("end", "w", "up")
+        await pilot.pause()
+        assert len(viewer(pilot).rows.lines) == before
+        assert "not wrapped" not in viewer(pilot)._view.about()
+        await pilot.press("w", "w")
+        told.set()
+        await shown(pilot)
+        assert len(viewer(pilot).rows.lines) == 1
+
+
+@pytest.mark.parametrize("large", [0], indirect=True)
+async def test_a_search_in_a_tree_ends_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with Opened(Opens("v", {"a": "needle"})).run_test(size=(60, 20)) as pilot:
+        await shown(pilot)
+        told_of = aside_held(monkeypatch)
+        await pilot.press("s", "enter")
+        await pilot.pause()
+        await pilot.press("slash", *"needle", "enter")
+        await pilot.pause()
+        told_of.set()
+        await shown(pilot)
+        assert "saved" in told(pilot)
 
 
 @pytest.mark.parametrize("large", [LARGE], indirect=True)

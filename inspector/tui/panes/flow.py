@@ -27,21 +27,21 @@ class Flow(Lazy[str]):
         shown = text.replace("\t", TAB)
         if ascii and not shown.isascii():
             shown = shown.encode("ascii", "backslashreplace").decode()
-        self.text, self._width, self._wrap = shown, max(width, 1), wrap
+        self.text, self.width, self.wrap = shown, max(width, 1), wrap
         lines = shown.split("\n")
         # Packed numbers: of a text of a million lines, lists of them would take ten times what the text does.
         self._starts = array("Q", accumulate((len(line) + 1 for line in lines), initial=0))
         self._breaks: list[int] | None = None
         if wrap and len(shown) <= LONG:
             starts = zip(self._starts, lines, strict=False)
-            self._breaks = [start + at for start, line in starts for at in breaks(line, self._width)]
+            self._breaks = [start + at for start, line in starts for at in breaks(line, self.width)]
             return
         self._chunks = array("Q", map(self._chunk, lines)) if wrap else None
         self._ends = array("Q", accumulate(map(self._count, lines, self._chunks)) if self._chunks else ())
 
     def _chunk(self, line: str) -> int:
         # What is not ASCII may be two cells wide: half as many characters always fit.
-        return self._width if line.isascii() else max(self._width // 2, 1)
+        return self.width if line.isascii() else max(self.width // 2, 1)
 
     @staticmethod
     def _count(line: str, chunk: int) -> int:

@@ -22,19 +22,21 @@ class TextView(Lazy[Line]):
         self._flow = Flow("", 1)
         self._laid: tuple[int, bool] | None = None
 
-    def lay(self, width: int) -> None:
-        """Lay the text out for a width, unless it is; also in another thread: the last call counts."""
-        wanted = width, self.wrap
-        if self._laid != wanted:
-            self._laid = wanted
-            flow = Flow(self._text, width, wrap=self.wrap, ascii=self._ascii)
-            if self._laid == wanted:
-                self._flow = flow
+    def flow(self, width: int) -> Flow:
+        """The text laid out for a width, for `lay`. Shows nothing yet, so that another thread may make it."""
+        if self._laid == (width, self.wrap):
+            return self._flow
+        return Flow(self._text, width, wrap=self.wrap, ascii=self._ascii)
+
+    def lay(self, flow: Flow) -> None:
+        """Take the rows of a flow from now on."""
+        self._flow, self._laid = flow, (flow.width, flow.wrap)
 
     def about(self) -> str:
         """What is shown, in words."""
-        rows = counted(len(self._flow), "row" if self.wrap else "line")
-        return f"text, {counted(len(self._text), 'character')}, {rows}{'' if self.wrap else ', not wrapped'}"
+        wrapped = self._flow.wrap
+        rows = counted(len(self._flow), "row" if wrapped else "line")
+        return f"text, {counted(len(self._text), 'character')}, {rows}{'' if wrapped else ', not wrapped'}"
 
     def __len__(self) -> int:
         return len(self._flow)

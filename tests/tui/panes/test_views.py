@@ -18,7 +18,7 @@ def marked(line: Line) -> list[str]:
 @given(st.text(st.sampled_from("ab "), min_size=1, max_size=80), st.text(st.sampled_from("ab"), min_size=1, max_size=3))
 def test_every_place_in_a_text_is_reached_in_turn(text: str, found: str) -> None:
     view = TextView(text)
-    view.lay(10)
+    view.lay(view.flow(10))
     view.found = found
     places = [at for at in range(len(text)) if text.startswith(found, at)]
     row, seen = 0, []
@@ -34,7 +34,7 @@ def test_every_place_in_a_text_is_reached_in_turn(text: str, found: str) -> None
 
 def test_forwards_and_backwards_around_the_ends() -> None:
     view = TextView("one x\ntwo\nx three x")
-    view.lay(20)
+    view.lay(view.flow(20))
     view.found = "x"
     assert [view.find(0, 1), view.find(0, 1), view.find(2, 1), view.find(2, 1)] == [0, 2, 2, 0]
     assert view.place(0) == "1 of 3"
@@ -46,7 +46,7 @@ def test_places_are_marked_also_across_two_rows() -> None:
     view = TextView("aaaa needle bbbb")
     view.wrap = True
     view.found = "needle"
-    view.lay(8)
+    view.lay(view.flow(8))
     assert "".join("".join(marked(line)) for line in view) == "needle"
     view.found = "aa"
     assert marked(view[0]) == ["aa", "aa"]
@@ -54,11 +54,11 @@ def test_places_are_marked_also_across_two_rows() -> None:
 
 def test_wrapping_can_be_left() -> None:
     view = TextView("word " * 40)
-    view.lay(20)
+    view.lay(view.flow(20))
     assert len(view) > 1
     assert "rows" in view.about()
     view.wrap = False
-    view.lay(20)
+    view.lay(view.flow(20))
     assert len(view) == 1
     assert view.about() == "text, 200 characters, 1 line, not wrapped"
 
