@@ -103,3 +103,15 @@ def test_a_status_that_says_what_was_raised(
     assert error is not None
     assert (error.type, error.message) == expected
     assert run.steps(1, 2)[0].error == ": ".join(filter(None, expected))
+
+
+def test_tools_that_the_agent_around_says_it_has(path: Path) -> None:
+    """Not those of an agent within it, nor those of one beside."""
+    outer = genai(0, "invoke_agent", parent=None, tool__definitions=[{"name": "read"}, {"name": "wipe"}])
+    inner = genai(5, "invoke_agent", 4, tool__definitions=[{"name": "inner"}])
+    spans = (outer, BOTH, ran(3, tool__call__id="c1"), ran(4, tool__call__id="c2"), inner, genai(6, "chat", 5))
+    for count, expected in ((3, ["read", "wipe"]), (6, ["inner"])):
+        found = opened(path, lines(*spans[:count])).definition()
+        assert (found.tools_known, [tool.name for tool in found.tools or ()]) == ("advertised", expected)
+    found = opened(path, lines(*spans, genai(9, "chat"), genai(10, "invoke_agent"))).definition()
+    assert [tool.name for tool in found.tools or ()] == ["read", "wipe"]

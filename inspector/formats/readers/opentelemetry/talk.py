@@ -171,13 +171,6 @@ def _before(run: "Trace", step: int, values: dict[str, Value]) -> State:
     return State(step=step, values=values)
 
 
-def _back(run: "Trace", step: int) -> Iterator[Span]:
-    for seq in range(step, max(step - BACK, 0), -1):
-        span = run.span(seq)
-        if span is not None:
-            yield span
-
-
 def _result(span: Span, call: Call | None) -> Message:
     result = genai.attribute(span, genai.RESULT)
     return Message(
@@ -246,20 +239,39 @@ def outcome(roots: list[Span]) -> tuple[RunStatus, str | None]:
 
 
 def definition(run: "Trace") -> Definition:
-    """The tools that the last model call was offered; without such a record, those that were run."""
+    """The tools that the last model call was offered, or that an agent around it says that it has; without such a
+    record, those that were run."""
     called: dict[str, None] = {}
-    model = None
-    for span in _back(run, len(run)):
+    model: str | None = None
+    last: int | None = None
+    for seq in range(len(run), max(len(run) - BACK, 0), -1):
+        if (span := run.span(seq)) is None:
+            continue
         what = genai.kind(span)
         model = model or next(filter(None, (_text(span.attributes.get(name)) for name in _MODELS)), None)
         if what == "model" and (tools := genai.tools(span)) is not None:
             return Definition(tools=tools, tools_known="advertised", model=model)
+        last = seq if last is None and what != "node" else last
         if what == "tools" and (name := genai.tool_name(span)) is not None:
             called.setdefault(name)
+    for span in _around(run, len(run) if last is None else last):
+        if (tools := genai.tools(span)) is not None:
+            return Definition(tools=tools, tools_known="advertised", model=model)
     if called:
         names = tuple(Tool(name=name) for name in sorted(called))
         return Definition(tools=names, tools_known="called", model=model)
     return Definition(model=model)
+
+
+def _around(run: "Trace", seq: int) -> Iterator[Span]:
+    """The span of a step, and those that it is in."""
+    above: int | None = seq or None
+    for _ in range(DEEPEST):
+        span = run.span(above) if above is not None else None
+        if above is None or span is None:
+            return
+        yield span
+        above = run.parent(above)
 
 
 _MODELS = ("gen_ai.request.model", "llm.model_name")
