@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def aside(work: Callable[[], T]) -> T:
-    """What `work` returns or raises. It is done in a thread of its own, which the end of the app does not wait for."""
+async def aside(work: Callable[[], T], *, kept: bool = False) -> T:
+    """What `work` returns or raises. It is done in a thread of its own, which the end of the app does not wait for,
+    unless what it does is `kept`, as in a file."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
@@ -27,5 +28,5 @@ async def aside(work: Callable[[], T]) -> T:
         with contextlib.suppress(RuntimeError):  # the app has ended
             loop.call_soon_threadsafe(tell, *told)
 
-    threading.Thread(target=run, name="aside", daemon=True).start()
+    threading.Thread(target=run, name="aside", daemon=not kept).start()
     return await future

@@ -102,17 +102,17 @@ class Viewer(Page):
         self.rows.show(view, cursor)
         self._tell_about()
 
-    def _do(self, work: Callable[[], T], then: Callable[[T], object], only: str = "") -> None:
+    def _do(self, work: Callable[[], T], then: Callable[[T], object], *, only: str = "", kept: bool = False) -> None:
         """Do `work`, and `then` with what it returns: at once, or what it takes for a large value aside. Of works that
-        are `only` the same, nothing comes of any but the last."""
+        are `only` the same, nothing comes of any but the last; one that is `kept` ends before the app has ended."""
         if self._large:
-            self.run_worker(self._do_aside(work, then), group=only, exclusive=bool(only))
+            self.run_worker(self._do_aside(work, then, kept), group=only, exclusive=bool(only))
         else:
             then(work())
 
     @staticmethod
-    async def _do_aside(work: Callable[[], T], then: Callable[[T], object]) -> None:
-        then(await aside(work))
+    async def _do_aside(work: Callable[[], T], then: Callable[[T], object], kept: bool) -> None:
+        then(await aside(work, kept=kept))
 
     def _tell_about(self, place: str = "") -> None:
         found = f"   {self._found!r}: {place}" if place else ""
@@ -281,7 +281,7 @@ class Viewer(Page):
 
     def _save(self, path: str) -> None:
         if path.strip():
-            self._do(partial(self._saved, path.strip()), lambda told: self.footer.tell(*told))
+            self._do(partial(self._saved, path.strip()), lambda told: self.footer.tell(*told), kept=True)
 
     def _saved(self, path: str) -> tuple[str, str]:
         """Save the text; what came of it, and how that is shown."""

@@ -133,7 +133,7 @@ def aside_held(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """What is done aside is done, and told of when the event is set."""
     told = asyncio.Event()
 
-    async def held(work: Callable[[], object]) -> object:
+    async def held(work: Callable[[], object], **how: bool) -> object:
         done = work()
         await told.wait()
         return done
@@ -254,6 +254,17 @@ async def test_saving_asks_for_a_name_and_never_overwrites(tmp_path: Path, monke
         assert "not saved" in told(pilot)
         await keys(pilot, "s", "ctrl+u", "enter")
         assert len(list(tmp_path.iterdir())) == 1
+
+
+async def test_the_end_of_the_app_waits_for_a_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[bool] = []
+    monkeypatch.setattr(
+        "inspector.tui.clipboard.save", lambda *given: str(waits.append(not threading.current_thread().daemon))
+    )
+    async with Opened(Opens("v", "text")).run_test(size=(70, 20)) as pilot:
+        await shown(pilot)
+        await keys(pilot, "s", "enter")
+    assert waits == [True]
 
 
 async def test_hostile_texts_reach_no_markup_and_no_terminal() -> None:
