@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from inspector.errors import InspectorError, UnreadableError
 from inspector.formats.memory import ManyRuns
-from inspector.formats.reader import Probe, Reader
+from inspector.formats.reader import Probe, Reader, readers
 from inspector.model.moments import chronological
 from inspector.model.run import Problem, RunRow, SourceInfo
 from inspector.model.source import RunSet, RunSource
@@ -17,9 +17,10 @@ ENTRIES = 10_000
 
 def open_folder(path: str, claimant: Callable[[Probe], Reader | None]) -> RunSet:
     """The runs of the entries of a folder, newest last. An entry that no reader knows is left out; one
-    that a reader knows and cannot read is a problem. An id that two entries share is told apart by the
-    entry's name. Raises UnreadableError when there is no run."""
+    that a reader knows and cannot read is a problem. Files that make runs together are opened together. An id that two
+    entries share is told apart by the entry's name. Raises UnreadableError when there is no run."""
     sets: dict[str, RunSet] = {}
+    joined: dict[str, list[str]] = {}
     problems: list[Problem] = []
     names = sorted(os.listdir(path))
     if names and not os.access(path, os.X_OK):
@@ -31,14 +32,22 @@ def open_folder(path: str, claimant: Callable[[Probe], Reader | None]) -> RunSet
                 continue
             probe = Probe(entry)
             reader = claimant(probe)
-            if reader is None:
-                probe.close()
-            else:
+            if reader is not None and (reader.together is None or probe.is_folder):
                 sets[name] = reader.open(probe)
+                continue
+            probe.close()
+            if reader is not None:
+                joined.setdefault(reader.name, []).append(name)
         except InspectorError as error:
             problems.append(Problem(severity="error", where=one_line(name), message=error.reason))
         except OSError as error:
             problems.append(Problem(severity="error", where=one_line(name), message=error.strerror or str(error)))
+    for reader in readers() if joined else ():
+        if reader.together is not None and (own := joined.get(reader.name)):
+            try:
+                sets[own[0]] = reader.together(Probe(path), own)
+            except InspectorError as error:
+                problems.append(Problem(severity="error", where=one_line(own[0]), message=error.reason))
     if len(names) > ENTRIES:
         rest = len(names) - ENTRIES
         problems.append(

@@ -99,13 +99,15 @@ class Probe:
 class Reader(msgspec.Struct, frozen=True, kw_only=True):
     """A format: its `name` (as in `source.format`), a line that says `what` it is, the `drivers` that can
     resume its runs, where they are there, how to tell it and how to open it. A higher `rank` is asked first:
-    raise it only to go before a reader whose claim is wider."""
+    raise it only to go before a reader whose claim is wider. `together` opens those files of a folder that are its own,
+    where several files make a run."""
 
     name: str
     what: str
     drivers: tuple[str, ...] = ()
     claims: Callable[[Probe], bool]
     open: Callable[[Probe], RunSet]
+    together: Callable[[Probe, Sequence[str]], RunSet] | None = None
     rank: int = 0
 
 

@@ -17,6 +17,7 @@ from inspector.formats.readers.agent_framework.chains import chains
 from inspector.formats.readers.agent_framework.checkpoint import Checkpoint, Header
 from inspector.model.source import RunSet
 from inspector.report.view import View, view
+from tests.formats import traces
 from tests.fuzz import fuzz
 
 
@@ -343,12 +344,22 @@ def test_damaged_files_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
     assert "another file" in told["same.json"]
 
 
-def test_a_folder_of_other_files_is_not_taken(tmp_path: Path) -> None:
-    folder(tmp_path, checkpoint(0, None))
+def test_checkpoints_among_other_files_are_one_run_still(tmp_path: Path) -> None:
+    """Beside files that are no run, and beside runs of others."""
+    flow(tmp_path)
     (tmp_path / "settings.json").write_text('{"a": 1}')
     runs = open_path(str(tmp_path))
-    assert [row.id for row in runs.rows()] == ["cp0"]
-    assert runs.open("cp0").run().steps == 1
+    assert [(row.id, row.steps) for row in runs.rows()] == [("cp0", 4)]
+    assert [step.name for step in shown(runs).steps] == ["start", "split", "upper, lower", "join, gate"]
+    (tmp_path / "trace.jsonl").write_bytes(traces.text(traces.records(2)))
+    assert {row.id: row.steps for row in open_path(str(tmp_path)).rows()} == {"cp0": 4, "run-1": 2}
+
+
+def test_behind_a_checkpoint_that_breaks_off_nobody_is_taken_to_have_run(tmp_path: Path) -> None:
+    (path,) = flow(tmp_path).glob("*-cp2.json")
+    text = path.read_text()
+    path.write_text(text[: text.index('"_executor_state"')])
+    assert [step.name for step in shown(open_path(str(tmp_path))).steps][3:] == ["join, gate"]
 
 
 def test_pickles_that_name_code_are_shown_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Checkpoints of Microsoft's agent-framework: a folder of JSON files, one per checkpoint, or one such file."""
 
 import os
+from collections.abc import Sequence
 
 from inspector.errors import InspectorError
 from inspector.formats.reader import Probe, Reader
@@ -38,9 +39,13 @@ def _files(probe: Probe) -> list[str]:
 
 
 def _open(probe: Probe) -> RunSet:
+    return _together(probe, _files(probe))
+
+
+def _together(probe: Probe, names: Sequence[str]) -> RunSet:
     from inspector.formats.readers.agent_framework.opening import open_runs
 
-    return open_runs(probe, _files(probe))
+    return open_runs(probe, names)
 
 
 READER = Reader(
@@ -49,4 +54,5 @@ READER = Reader(
     drivers=(FORMAT,),
     claims=_claims,
     open=_open,
+    together=_together,
 )

@@ -232,7 +232,7 @@ def _ran(checkpoint: Checkpoint, before: Checkpoint | None) -> list[str]:
         known.update(dict.fromkeys(token.target for token in before.tokens() if token.target))
     known.update(dict.fromkeys(token.source for token in checkpoint.tokens()))
     known.update(dict.fromkeys(one.executor for one in checkpoint.requests() if one.executor and one.id not in asked))
-    if before is not None:
+    if before is not None and before.whole:
         executors = checkpoint.executors.items()
         known.update(dict.fromkeys(name for name, state in executors if _differs(before.executors.get(name), state)))
     return [name for name in known if not name.startswith(INTERNAL)]
