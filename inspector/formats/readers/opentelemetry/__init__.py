@@ -14,6 +14,8 @@ from inspector.model.text import one_line
 NAME = "opentelemetry"
 TRIED = 3
 """Objects of a console's text that are looked at."""
+_SIGNALS = ("Spans", "Logs", "Metrics")
+_LISTS = [f"resource{signal}" for signal in _SIGNALS] + [f"resource_{signal.lower()}" for signal in _SIGNALS]
 _OBJECT = b"\n{\n"
 _SCOPES = re.compile(rb'"(?:scope|instrumentationLibrary|instrumentation_library)_?[sS]pans"\s*:\s*\[')
 _SNAKE = {"trace_id", "span_id", "start_time_unix_nano"}
@@ -42,7 +44,8 @@ def _printed(probe: Probe) -> Iterator[dict[str, str]]:
 
 
 def _is_otlp(keys: dict[str, str]) -> bool:
-    return any(keys.get(name) in ("[", "") for name in ("resourceSpans", "resource_spans"))
+    """Whether it is an object of OTLP; where only other signals are found, that is told."""
+    return any(keys.get(name) in ("[", "") for name in _LISTS)
 
 
 def _holds(keys: dict[str, str]) -> bool:

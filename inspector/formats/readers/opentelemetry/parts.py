@@ -130,6 +130,11 @@ def cut(text: Text) -> Sequence[Part]:
         return [_part(text, *places) for places in _salvaged(text)]
 
 
+def holds_spans(text: Text) -> bool:
+    """Whether there may be spans in an object of another signal."""
+    return any(name in text for name in _UNIT)
+
+
 def is_list(text: Text) -> bool:
     """Whether a text begins with a list of objects."""
     head = bytes(text[:BLANK]).lstrip()

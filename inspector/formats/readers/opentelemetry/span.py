@@ -257,6 +257,11 @@ def attributes(value: Value) -> dict[str, Value]:
     return dict(_pairs(value, 0))
 
 
+def any_value(value: Value) -> Value:
+    """A typed value of OTLP as a value."""
+    return _any(value, 0)
+
+
 def _pairs(value: Value, level: int) -> Iterator[tuple[str, Value]]:
     for pair in _list(value):
         if isinstance(pair, dict) and isinstance(pair.get("key"), str):

@@ -16,6 +16,7 @@ from operator import le
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.formats.document import mapped
 from inspector.formats.files import UTF8_MARK, File
@@ -24,7 +25,8 @@ from inspector.formats.linefile import BROKEN, EDGE, LineFile
 from inspector.formats.readers.opentelemetry import span as spans
 from inspector.formats.readers.opentelemetry.grouped import Grouped
 from inspector.formats.readers.opentelemetry.ids import SpanIds, console_ids, ids_of, ids_of_one, number_of
-from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut, is_closed, is_list
+from inspector.formats.readers.opentelemetry.logs import Logs
+from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut, holds_spans, is_closed, is_list
 from inspector.formats.readers.opentelemetry.span import Span
 from inspector.model.run import SourceInfo
 
@@ -66,6 +68,7 @@ class SpanFile(LineFile):
         """Spans by their rows, each with the bytes of its text."""
         self._ready_size = 0
         self._grouped: Grouped | None = None
+        self._logs = Logs(self._text_of)
 
     def __len__(self) -> int:
         """How many spans are known."""
@@ -116,6 +119,7 @@ class SpanFile(LineFile):
         if units < len(self.units):
             del self.units[units:]
             self._forget(units)
+            self._logs.forget(units)
             self._cache.clear()
 
     def text(self, begin: int, end: int) -> Text:
@@ -134,6 +138,10 @@ class SpanFile(LineFile):
         """Take in a unit."""
         unit = len(self.units)
         self.units.append(offset)
+        if not self._list and self._logs.add(unit, text):
+            self._forget_ready()
+            if not holds_spans(text):
+                return
         try:
             short = len(text) <= LONG and not self._list
             found = ids_of(text) if short else map(ids_of_one, self._parts_of(unit, text))
@@ -159,9 +167,12 @@ class SpanFile(LineFile):
         rows = bisect_left(self.unit, unit)
         for column in (self.unit, self.place, self.trace, self.ids, self.parents, self.begins, self.ends):
             del column[rows:]
+        self._forget_ready()
+        self._grouped = None
+
+    def _forget_ready(self) -> None:
         self._ready.clear()
         self._ready_size = 0
-        self._grouped = None
 
     def _add_chunk(self, unit: int, place: int, chunk: list[SpanIds]) -> bool:
         """Take in spans of which nothing is odd, all at once; False, and nothing was taken in, when something
@@ -320,7 +331,9 @@ class SpanFile(LineFile):
             None if piece is None else self.value(piece, offset, partial(begin, which))
             for which, piece in enumerate(found)
         ]
-        return spans.read(*values)
+        span = spans.read(*values)
+        said = self._logs.events(span.trace, span.id)
+        return replace(span, events=(*said, *span.events)) if said else span
 
     def line_of(self, row: int) -> Place:
         """Where a span's unit stands."""
