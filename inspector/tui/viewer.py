@@ -105,14 +105,15 @@ class Viewer(Page):
     def _do(self, work: Callable[[], T], then: Callable[[T], object], *, only: str = "", kept: bool = False) -> None:
         """Do `work`, and `then` with what it returns: at once, or what it takes for a large value aside. Of works that
         are `only` the same, nothing comes of any but the last; one that is `kept` ends before the app has ended."""
+
+        async def going() -> None:
+            then(await aside(work, kept=kept))
+
         if self._large:
-            self.run_worker(self._do_aside(work, then, kept), group=only, exclusive=bool(only))
+            # Not `going()`: of a coroutine that is given up before it begins, Python complains.
+            self.run_worker(going, group=only, exclusive=bool(only))
         else:
             then(work())
-
-    @staticmethod
-    async def _do_aside(work: Callable[[], T], then: Callable[[T], object], kept: bool) -> None:
-        then(await aside(work, kept=kept))
 
     def _tell_about(self, place: str = "") -> None:
         found = f"   {self._found!r}: {place}" if place else ""
@@ -173,12 +174,12 @@ class Viewer(Page):
         if self._other is not None:
             self._turn(self._other)
         else:
-            self._do(partial(other_view, self._value, self._titled, Rows.ascii), self._turn)
+            self._do(partial(other_view, self._value, self._titled, Rows.ascii), self._turn, only="form")
 
     def _turn(self, other: TextView | TreeView | None) -> None:
         if other is None:
             self.footer.tell("this is plain text: there is no tree in it")
-        elif other is not self._view:
+        else:
             self._view, self._other = other, self._view
             self._lay(0)
 
@@ -191,25 +192,14 @@ class Viewer(Page):
         if not self._found:
             self.action_find()
             return
-        view, row = self._view, self.rows.cursor
-        if isinstance(view, TextView):
-            self._do(lambda: self._next(view, row, direction), lambda found: self._come(view, *found))
-        else:
-            self._come(view, *self._next(view, row, direction))
-
-    @staticmethod
-    def _next(view: TextView | TreeView, row: int, direction: int) -> tuple[int | None, str]:
-        found = view.find(row, direction)
-        return found, "" if found is None else view.place(found)
-
-    def _come(self, view: TextView | TreeView, row: int | None, place: str) -> None:
-        if view is not self._view:
-            return
+        # Not aside: looking through a text lets no other thread work, and of keys typed ahead each goes one further.
+        row = self._view.find(self.rows.cursor, direction)
         if row is None:
             self.footer.tell(f"{self._found!r} does not stand here")
-        else:
-            self.rows.show(view, row)
-        self._tell_about(place)
+            self._tell_about()
+            return
+        self.rows.show(self._view, row)
+        self._tell_about(self._view.place(row))
 
     async def _search(self, text: str) -> None:
         """Search a tree in slices, so that keys work meanwhile."""
@@ -275,7 +265,7 @@ class Viewer(Page):
         self.rows.show(self._view)
         self._tell_about()
         if text and isinstance(self._view, TreeView):
-            self.run_worker(self._search(text), group="search", exclusive=True)
+            self.run_worker(partial(self._search, text), group="search", exclusive=True)
         elif text:
             self.action_find_again(1)
 

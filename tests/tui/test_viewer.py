@@ -159,6 +159,23 @@ async def test_rows_change_only_when_they_are_shown(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("large", [0], indirect=True)
+async def test_keys_typed_ahead_do_what_they_do_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Opened(Opens("v", json.dumps(["needle"] * 4, indent=0))).run_test(size=(60, 20)) as pilot:
+        await shown(pilot)
+        await keys(pilot, "slash", *"needle", "enter", "home")
+        told_of = aside_held(monkeypatch)
+        await pilot.press("n", "n", "n")
+        assert viewer(pilot).rows.cursor == 3
+        await pilot.press("t", "t")
+        await pilot.pause()
+        told_of.set()
+        await shown(pilot)
+        assert row_texts(viewer(pilot).rows)[0].strip() == '0: "needle"'
+        await keys(pilot, "t")
+        assert row_texts(viewer(pilot).rows)[0] == "["
+
+
+@pytest.mark.parametrize("large", [0], indirect=True)
 async def test_a_search_in_a_tree_ends_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with Opened(Opens("v", {"a": "needle"})).run_test(size=(60, 20)) as pilot:
