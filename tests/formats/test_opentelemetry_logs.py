@@ -132,6 +132,16 @@ def test_records_that_come_while_the_file_is_followed(path: Path) -> None:
     assert list(state.messages or ()) == EXPECTED
 
 
+def test_records_that_are_gone_from_the_file(path: Path) -> None:
+    text = line(logs(*said(1)))
+    run = opened(path, SPANS + text)
+    with path.open("r+b") as file:
+        file.seek(len(SPANS))
+        file.write(b"{" * len(text))
+    (step,) = run.steps(2, 3)
+    assert (step.name, step.summary) == ("chat 1", None)
+
+
 def test_records_of_no_span_and_files_of_records_alone(path: Path) -> None:
     found = logs(record(9, "gen_ai.choice", {"message": "x"}), {"body": {"stringValue": "gen_ai."}}, {"spanId": 5})
     assert messages(path, SPANS + line(found)) is None

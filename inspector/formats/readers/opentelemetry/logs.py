@@ -19,6 +19,7 @@ KEPT = 4
 """Units whose records are kept."""
 TOLD = b"gen_ai."
 """What a record holds that tells of a model call."""
+_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NAMES = (b'"resourceLogs"', b'"resource_logs"')
 
 
@@ -64,7 +65,7 @@ class Logs:
             return False
         try:
             found = _records(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _DAMAGED:
             return False
         for key, records in found.items():
             self._known += len(records)
@@ -87,7 +88,10 @@ class Logs:
 
     def _of(self, unit: int) -> dict[Key, list[msgspec.Raw]]:
         if unit not in self._kept:
-            self._kept[unit] = _records(self._text(unit))
+            try:
+                self._kept[unit] = _records(self._text(unit))
+            except _DAMAGED:  # the file changed since
+                return {}
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return self._kept[unit]
