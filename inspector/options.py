@@ -98,7 +98,7 @@ def range_of(steps: str | None, last: int) -> tuple[int, int]:
     final = (int(end) if end else max(first, last)) if colon else first
     if final < first:
         raise UsageError("--steps", f"{steps!r} ends before it begins")
-    if first > max(last, 1):
+    if first > max(last, 1) or not final:
         raise UsageError("--steps", f"the steps of this run are 1 to {last}")
     return max(first, 1), min(final, last) + 1
 

@@ -41,7 +41,7 @@ def test_help_and_version() -> None:
     [
         *(["show"], ["show", TRACE, "--nope"], ["show", TRACE, "--step", "many"]),
         *(["show", TRACE, f"--steps={steps}"] for steps in ("a:b", "5:2", "-1:2", "", "1_0", "1:2:3", "9" * 5000)),
-        *([command, TRACE, "--steps", "90:99"] for command in ("show", "export")),
+        *([command, TRACE, "--steps", steps] for command in ("show", "export") for steps in ("90:99", "0")),
         ["diff", f"{TRACE}@{'9' * 5000}", TRACE],
     ],
 )
