@@ -78,6 +78,7 @@ class Loader:
         """Whether something has changed that the list of runs does not tell."""
         self._run: RunSource | None = None
         self._run_id: str | None = None
+        self._reading: Reports | None = None  # the rest of the first reading, until it is asked for
         self._behind: Sequence[Part] = ()
         self._before: tuple[RunSource, int | None] | None = None
         """What stands before the run, and up to which step of that."""
@@ -217,9 +218,9 @@ class Loader:
         self._leave_run()
         run = self._joined(self._runs.open(run_id))
         self._adopt(run, run_id)
-        facts, self._reading = passes.facts(run, self._definition), self._index(run)
+        facts, reading = passes.facts(run, self._definition), self._index(run)
         until = self._plan.clock() + SOON
-        for report in self._reading:
+        for report in reading:
             facts = report.facts if isinstance(report, Known) else facts
             # The rest is read when the first batch can be seen; of a small file there is none.
             if facts.done or facts.read is None:
@@ -227,6 +228,7 @@ class Loader:
             small = facts.read.total <= SMALL and self._plan.clock() < until
             if facts.read.done < facts.read.total and not small:
                 break
+        self._reading = reading
         at = min(step, facts.known) if step is not None else facts.known if facts.done else 0
         around = (max(at - AROUND, 1), min(at + AROUND, facts.known) + 1)
         self._post(Opened(run_id, facts, fetch.rows(run, self._nesting, [around])))
@@ -255,8 +257,9 @@ class Loader:
         return Joined(before, link.step if step is None and link is not None else step, run)
 
     def _read_on(self) -> None:
-        if self._run is not None:
+        if self._reading is not None:
             self._begin("index", self._reading)
+            self._reading = None
 
     def _adopt(self, run: RunSource, run_id: str | None) -> None:
         self._run, self._run_id = run, run_id
@@ -265,7 +268,7 @@ class Loader:
 
     def _leave_run(self) -> None:
         self._plan.forget(*OF_A_RUN)
-        self._run = None
+        self._run = self._reading = None
 
     def _back(self) -> None:
         self._leave_run()
@@ -347,7 +350,7 @@ class Loader:
 
     def _look(self) -> None:
         """See whether what is followed has changed."""
-        if self._runs is None or self._plan.at_work("index", "reopen"):
+        if self._runs is None or self._reading is not None or self._plan.at_work("index", "reopen"):
             return
         if self._skips:
             self._skips -= 1

@@ -275,6 +275,22 @@ def test_following_takes_in_what_was_appended(loader: Watched, monkeypatch: pyte
     assert loader.wait(Scanned).chunk.start == 1
 
 
+def test_what_was_appended_before_the_first_reading_goes_on_is_taken_in(
+    loader: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a run that goes on is shown: its screen follows it, and has the rest of it read."""
+    run = Growing(10)
+    run.to = 10
+    monkeypatch.setattr("inspector.formats.open_path", fakes.opener(OneRun(run, "x")))
+    loader.open("x", None)
+    loader.wait(Opened)
+    run.to = 15
+    loader._plan.ask("look", lambda: (loader._look(), loader._read_on()))
+    loader.follow(True)
+    assert loader.wait(Known, lambda report: report.facts.known == 15).revised is not None
+    assert len(loader.wait(Scanned, lambda report: report.chunk.start == 1).chunk.marks) == 15
+
+
 def test_behind_a_burst_of_steps_some_looks_are_left_out(loader: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "PERIOD", 0.001)
     monkeypatch.setattr(loading, "SKIPPED", 1_000_000)
