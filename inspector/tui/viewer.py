@@ -3,7 +3,7 @@
 import json
 import os
 from asyncio import sleep
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -110,10 +110,13 @@ class Viewer(Page):
             then(await aside(work, kept=kept))
 
         if self._large:
-            # Not `going()`: of a coroutine that is given up before it begins, Python complains.
-            self.run_worker(going, group=only, exclusive=bool(only))
+            self._run(going, only)
         else:
             then(work())
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, None]], only: str) -> None:
+        # Not a coroutine: of one that is given up before it begins, Python complains.
+        self.run_worker(work, group=only, exclusive=bool(only))  # type: ignore[arg-type]  # a union it reads two ways
 
     def _tell_about(self, place: str = "") -> None:
         found = f"   {self._found!r}: {place}" if place else ""
@@ -265,7 +268,7 @@ class Viewer(Page):
         self.rows.show(self._view)
         self._tell_about()
         if text and isinstance(self._view, TreeView):
-            self.run_worker(partial(self._search, text), group="search", exclusive=True)
+            self._run(partial(self._search, text), "search")
         elif text:
             self.action_find_again(1)
 
