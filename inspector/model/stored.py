@@ -137,6 +137,8 @@ class StoredTurn(Record, frozen=True, kw_only=True):
     created: int
 
 
+VERSION = 3
+"""The `user_version` of a store of today: how many scripts made it."""
 COLUMNS = (
     *("key", "id", "kind", "name", "thread", "turn", "digest", "status", "reason", "revision", "attempt"),
     *("parent_run", "parent_step", "created", "updated", "ended", "steps", "size", "final", "acknowledged"),

@@ -11,8 +11,8 @@ from typing import Any
 
 from inspector import held
 from inspector.errors import StoreError
-from inspector.model.stored import APPLICATION
-from inspector.store.schema import SCRIPTS, VERSION
+from inspector.model.stored import APPLICATION, VERSION
+from inspector.store.schema import SCRIPTS
 
 BUSY_SECONDS = 10.0
 """How long a transaction waits for another process's."""

@@ -113,6 +113,3 @@ CREATE TABLE large (
 );
 """,
 )
-
-VERSION = len(SCRIPTS)
-"""The `user_version` of a store of today."""

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from inspector import Agent, Call, ScriptedModel, tool
-from inspector.errors import InspectorError, UsageError
+from inspector.errors import InspectorError, UnreadableError, UsageError
 from inspector.formats import open_path
 from inspector.formats.sqlitefile import Database
 from inspector.formats.storedruns import Runs
 from inspector.model.source import Journaled, RunSource
-from inspector.model.stored import Stored
+from inspector.model.stored import VERSION, Stored
 from inspector.process import born, program
 from inspector.report.export import lines
 from inspector.store import open_store
+from inspector.store.schema import SCRIPTS
 from inspector.store.sqlite import SQLite
 from tests.store.backends import THERE, created, operation, step, wanted, written
 
@@ -82,6 +83,15 @@ def test_a_run_is_shown_as_its_trace_would_be(path: str, tmp_path: Path) -> None
     assert raw is not None
     assert '"record":"attempt"' in raw.text
     assert raw.where.startswith("runs.db: done:")
+
+
+def test_a_store_of_a_later_version_is_named_and_refused(path: str) -> None:
+    assert len(SCRIPTS) == VERSION
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    connection.close()
+    with pytest.raises(UnreadableError, match=f"version {VERSION + 1}; this program knows {VERSION}: a newer one"):
+        open_path(path)
 
 
 def test_a_run_is_opened_by_its_id_too(path: str) -> None:

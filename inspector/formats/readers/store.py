@@ -14,8 +14,14 @@ def _claims(probe: Probe) -> bool:
 
 
 def _open(probe: Probe) -> RunSet:
+    from inspector.errors import UnreadableError
     from inspector.formats.storedruns import Runs
+    from inspector.model.stored import VERSION
 
+    for (version,) in probe.database.rows("PRAGMA user_version"):
+        if isinstance(version, int) and version > VERSION:
+            reason = f"is a store of version {version}; this program knows {VERSION}: a newer one is needed"
+            raise UnreadableError(probe.path, reason)
     return Runs(probe.path, probe.database)
 
 
