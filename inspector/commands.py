@@ -334,13 +334,14 @@ def open_screen(
 def _side(place: str, run: str | None, format: str | None) -> "Side":
     from inspector.diff import Side
     from inspector.formats import open_path
+    from inspector.model.source import definition_at
 
     path, step = opt.file_and_step(place)
     source = open_path(path, format).open(run)
     _drain(source)
     chosen = opt.step_of(len(source), step, place)
     _complain(source.problems())
-    return Side(definition=source.definition(), state=source.state(chosen))
+    return Side(definition=definition_at(source, chosen), state=source.state(chosen))
 
 
 def _drain(source: "RunSource") -> None:

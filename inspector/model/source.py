@@ -109,6 +109,19 @@ def claim_of(source: RunSource) -> str | None:
 
 
 @runtime_checkable
+class Redefined(Protocol):
+    """What a RunSource offers besides that records what the code was more than once."""
+
+    def definition_at(self, step: int) -> Definition:
+        """What the code was at a step."""
+
+
+def definition_at(source: RunSource, step: int) -> Definition:
+    """What the code was at a step; where that is recorded once, what it was."""
+    return source.definition_at(step) if isinstance(source, Redefined) else source.definition()
+
+
+@runtime_checkable
 class Held(Protocol):
     """What a RunSource offers besides that knows which process writes it."""
 

@@ -16,7 +16,7 @@ from inspector.diff import Diff, Side, Weighed, compare, weigh
 from inspector.diff.weight import Weight
 from inspector.errors import InspectorError, UsageError
 from inspector.model.run import Definition, Record
-from inspector.model.source import RunSource
+from inspector.model.source import RunSource, definition_at
 from inspector.model.values import to_json
 from inspector.resume.apps import App, load
 from inspector.resume.console import own_stdout
@@ -100,7 +100,7 @@ def _how(code: int) -> str:
 def against(source: RunSource, step: int, code: Definition, plan: Plan | None) -> tuple[Diff, tuple[Weighed, ...]]:
     """A run at a step beside today's code: the differences, and what each means. `plan` is that of a resume
     after this very step."""
-    left = Side(definition=source.definition(), state=source.state(step))
+    left = Side(definition=definition_at(source, step), state=source.state(step))
     found = compare(left, Side(definition=code))
     return found, weigh(left, found, None if plan is None else weights(plan))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspector.diff import Diff, Side, Weighed, compare, weigh
 from inspector.errors import UsageError
 from inspector.model.joined import part
-from inspector.model.source import RunSource
+from inspector.model.source import RunSource, definition_at
 from inspector.resume.judge import Verdict, against
 from inspector.tui.passes import Reports
 from inspector.tui.reports import Compared
@@ -72,7 +72,7 @@ def code(target: str, step: int, verdict: Verdict) -> Job:
 
 def _side(source: RunSource, step: int) -> Side:
     run, own = part(source, step)
-    return Side(definition=run.definition(), state=run.state(own))
+    return Side(definition=definition_at(run, own), state=run.state(own))
 
 
 def _graphs(*sources: RunSource) -> bool:

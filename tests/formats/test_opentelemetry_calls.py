@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from inspector.diff import Side, compare
+from inspector.model.source import definition_at
 from tests.formats.test_opentelemetry import asks, attribute, genai, lines, opened, path, said, span
 
 __all__ = ["path"]
@@ -115,3 +117,21 @@ def test_tools_that_the_agent_around_says_it_has(path: Path) -> None:
         assert (found.tools_known, [tool.name for tool in found.tools or ()]) == ("advertised", expected)
     found = opened(path, lines(*spans, genai(9, "chat"), genai(10, "invoke_agent"))).definition()
     assert [tool.name for tool in found.tools or ()] == ["read", "wipe"]
+
+
+def test_tools_of_a_step_are_those_that_were_offered_last(path: Path) -> None:
+    """So that two steps of a run can be compared: each model call says what it was offered."""
+    spans = [
+        genai(0, "invoke_agent", parent=None),
+        genai(1, "chat", tool__definitions=[{"name": "read", "parameters": {"type": "object"}}, {"name": "old"}]),
+        ran(3),
+        genai(4, "chat", tool__definitions=[{"name": "read", "parameters": {"type": "array"}}, {"name": "new"}]),
+    ]
+    run = opened(path, lines(*spans))
+    offered = [[tool.name for tool in definition_at(run, step).tools or ()] for step in range(5)]
+    assert offered == [["read", "new"], ["read", "new"], ["read", "old"], ["read", "old"], ["read", "new"]]
+    sides = [Side(definition=definition_at(run, step), state=run.state(step)) for step in (2, 4)]
+    found = compare(*sides, states=True).tools
+    assert (found.added, found.removed, [one.name for one in found.changed]) == (("new",), ("old",), ["read"])
+    run = opened(path, lines(*spans[:1], ran(3), ran(4, "wipe")))
+    assert definition_at(run, 2) == run.definition()

@@ -237,7 +237,12 @@ class Trace:
         )
 
     def definition(self) -> Definition:
-        return talk.definition(self)
+        return talk.definition(self, len(self))
+
+    def definition_at(self, step: int) -> Definition:
+        """The tools that were offered last before a step; where none were, those of the run."""
+        found = talk.definition(self, step)
+        return found if found.tools_known == "advertised" else self.definition()
 
     def state(self, step: int) -> State | None:
         if not 0 <= step <= len(self):

@@ -238,13 +238,13 @@ def outcome(roots: list[Span]) -> tuple[RunStatus, str | None]:
     return "completed", None
 
 
-def definition(run: "Trace") -> Definition:
-    """The tools that the last model call was offered, or that an agent around it says that it has; without such a
-    record, those that were run."""
+def definition(run: "Trace", step: int) -> Definition:
+    """Up to a step, the tools that the last model call was offered, or that an agent around it says that it has;
+    without such a record, those that were run."""
     called: dict[str, None] = {}
     model: str | None = None
     last: int | None = None
-    for seq in range(len(run), max(len(run) - BACK, 0), -1):
+    for seq in range(step, max(step - BACK, 0), -1):
         if (span := run.span(seq)) is None:
             continue
         what = genai.kind(span)
@@ -254,7 +254,7 @@ def definition(run: "Trace") -> Definition:
         last = seq if last is None and what != "node" else last
         if what == "tools" and (name := genai.tool_name(span)) is not None:
             called.setdefault(name)
-    for span in _around(run, len(run) if last is None else last):
+    for span in _around(run, step if last is None else last):
         if (tools := genai.tools(span)) is not None:
             return Definition(tools=tools, tools_known="advertised", model=model)
     if called:
