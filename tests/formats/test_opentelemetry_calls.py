@@ -135,3 +135,34 @@ def test_tools_of_a_step_are_those_that_were_offered_last(path: Path) -> None:
     assert (found.added, found.removed, [one.name for one in found.changed]) == (("new",), ("old",), ["read"])
     run = opened(path, lines(*spans[:1], ran(3), ran(4, "wipe")))
     assert definition_at(run, 2) == run.definition()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_result_that_only_the_agent_tells(path: Path, again: bool) -> None:
+    """The output of a run is called as a tool, and none runs."""
+    output = asks("final_result", "f1", n=3)
+    result = said("user", {"type": "tool_call_response", "id": "f1", "name": "final_result", "result": "processed"})
+    every = [said("user", "look"), said("assistant", output), result, *([said("assistant", output)] if again else [])]
+    agent = genai(0, "invoke_agent", parent=None)
+    agent["attributes"].append(attribute("pydantic_ai.all_messages", every))
+    agent["endTimeUnixNano"] = span(9)["endTimeUnixNano"]
+    run = opened(path, lines(agent, asked(output)))
+    state = run.state(2)
+    assert state is not None
+    assert [one.call_id for one in state.pending or ()] == (["f1"] if again else [])
+    assert [one.text for one in state.messages or () if one.role == "tool"] == ([] if again else ["processed"])
+
+
+def test_what_was_said_before_a_model_call_that_failed_and_does_not_tell(path: Path) -> None:
+    """Some libraries write what was said when there is an answer; where content is off, nothing is known."""
+    bad = genai(5, "chat") | {"status": {"code": 2, "message": "no model"}}
+    spans = (BOTH, ran(3, tool__call__id="c1", tool__call__result="A"), ran(4, tool__call__id="c2"))
+    run = opened(path, lines(genai(0, "invoke_agent", parent=None), *spans, bad))
+    state, before = run.state(5), run.state(4)
+    assert state is not None
+    assert before is not None
+    assert [message.role for message in state.messages or ()] == ["user", "assistant", "tool", "tool"]
+    assert (state.messages, state.pending) == (before.messages, ())
+    silent = opened(path, lines(genai(0, "invoke_agent", parent=None), *spans, bad | {"status": {}})).state(5)
+    assert silent is not None
+    assert silent.messages is None

@@ -20,7 +20,8 @@ CALL_ID, TOOL, ARGUMENTS, RESULT = (
     "gen_ai.tool.call.arguments",
     "gen_ai.tool.call.result",
 )
-SHOWN_ELSEWHERE = {INPUT, OUTPUT, INSTRUCTIONS, "pydantic_ai.all_messages", "all_messages_events"}
+ALL = "pydantic_ai.all_messages"
+SHOWN_ELSEWHERE = {INPUT, OUTPUT, INSTRUCTIONS, ALL, "all_messages_events"}
 """Attributes that the messages of a state hold already."""
 
 _SPAN_KIND, _ENTITY_KIND, _REQUEST_KIND = "openinference.span.kind", "traceloop.span.kind", "llm.request.type"

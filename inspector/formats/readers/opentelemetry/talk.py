@@ -40,8 +40,8 @@ class Seen:
             kind = genai.kind(span) if span is not None else "node"
             if span is None or kind not in ("model", "tools"):
                 continue
-            if kind == "model" and _is_part(run, seq) and genai.conversation(span) is None:
-                continue
+            if kind == "model" and (span.failed or _is_part(run, seq)) and genai.conversation(span) is None:
+                continue  # some libraries write what was said when there is an answer
             agent, outer = _agents(run, seq)
             if kind == "tools":
                 # Those before the model call are in what it was given.
@@ -114,7 +114,10 @@ def state(run: "Trace", step: int) -> State:
         return State(step=step, values=values)
     done, calls = seen.ran(talking), said[-1].calls or () if said else ()
     spans = answering(calls, done)
-    pending = list(_pending(run, step, calls, spans))
+    told = (
+        _told(run, [call for call, span in zip(calls, spans, strict=True) if span is None]) if step == len(run) else {}
+    )
+    pending = [one for one in _pending(run, step, calls, spans) if one.call_id not in told]
     asked_by = {id(span): call for span, call in zip(spans, calls, strict=True)}
     for agent, other in seen.calls.items():
         if agent != talking and _goes_on(run, agent, step):
@@ -124,10 +127,28 @@ def state(run: "Trace", step: int) -> State:
             pending += _pending(run, step, asked, answering(asked, seen.ran(agent)))
     return State(
         step=step,
-        messages=(*said, *(_result(span, asked_by.get(id(span))) for span in done if span.end is not None)),
+        messages=(
+            *said,
+            *(_result(span, asked_by.get(id(span))) for span in done if span.end is not None),
+            *told.values(),
+        ),
         pending=tuple(pending),
         values=values,
     )
+
+
+def _told(run: "Trace", calls: Sequence[Call]) -> dict[str | None, Message]:
+    """Call id → the result of a call without a span that an agent's own span tells: the output of the run itself is
+    called as a tool, and no tool runs."""
+    wanted = {call.call_id for call in calls if call.call_id}
+    found: dict[str | None, Message] = {}
+    for span in _roots(run) if wanted else ():
+        for message in genai.messages(genai.attribute(span, genai.ALL)):
+            for call in message.calls or ():
+                found.pop(call.call_id, None)  # an id may be used again
+            if message.role == "tool" and message.call_id in wanted:
+                found[message.call_id] = message
+    return found
 
 
 def _talking(run: "Trace", step: int, seen: Seen) -> Agent:
