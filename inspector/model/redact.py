@@ -92,6 +92,10 @@ _OPEN = re.compile(
 )
 """What ends a text in which a credential may have begun that is not told from what is there of it."""
 MOST_PAUSES = 32
+_TELLS = re.compile(rf"{_SIGN.pattern}|(?i:{_STEM.pattern}|bearer|basic|digest)|:|-----")
+"""What tells of a credential, of whatever kind."""
+SURE = 4096
+"""Characters without a pause, as in hexadecimal digits, after which no credential goes on if nothing tells of one."""
 _NAMES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("password", re.compile(r"(?:^|_)(?:password|passwd|pwd|passphrase|passcode)$")),
     ("secret", re.compile(r"(?:^|_)(?:secret|client_secret|secret_key|secret_access_key|credentials?|secrets)$")),
@@ -168,10 +172,13 @@ def _stretches(text: str, size: int) -> Iterator[tuple[str, int]]:
 def _cut(text: str, at: int) -> int:
     """A place behind `at` that no credential crosses but one that is told from what stands before it."""
     while at < len(text):
+        pause = None
         for pause in islice(_PAUSE.finditer(text, at, at + STRETCH), MOST_PAUSES):
             if not _OPEN.search(text, max(pause.end() - 400, 0), pause.end()):
                 return pause.end()
         at += STRETCH
+        if pause is None and not _TELLS.search(text, max(at - SURE, 0), at + _LEAST_RUN):
+            return min(at, len(text))
     return len(text)
 
 

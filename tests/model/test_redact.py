@@ -266,6 +266,17 @@ def test_the_head_of_a_long_text_costs_what_it_returns() -> None:
     assert len(head) == taken < 1000
 
 
+@pytest.mark.parametrize("pair", ["0f", "日本"])
+def test_so_does_that_of_one_without_a_pause(pair: str) -> None:
+    letters = pair * 500_000
+    head, taken = redacted_head(letters, 500)
+    assert len(head) == taken < 100_000
+    held = f"{letters}-sk-abcdefghijklmnopqrstuvwx"
+    assert redacted_text(held) == f"{letters}-[redacted:api-key]"
+    behind = redact.STRETCH - 10
+    assert "opqrst" not in redacted_text(f"{letters[:behind]}-sk-abcdefghijklmnopqrstuvwx{letters}")
+
+
 @pytest.mark.parametrize("piece", ["a-", "token=", "eyJ", "eyJaaaaaa.", "--", "sk-", "://", "bearer ", "token  ", "1_"])
 def test_no_text_is_slow(piece: str) -> None:
     redacted_text(piece * (200_000 // len(piece)))
