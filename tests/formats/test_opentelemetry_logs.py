@@ -10,6 +10,8 @@ import pytest
 
 from inspector.errors import UnreadableError
 from inspector.formats import open_path
+from inspector.formats.readers.opentelemetry import logs as logs_module
+from inspector.formats.readers.opentelemetry import units
 from inspector.formats.readers.opentelemetry.parts import snake
 from inspector.model.run import Call, Message
 from tests.formats.test_opentelemetry import TRACE, attribute, genai, lines, opened, path
@@ -130,6 +132,20 @@ def test_records_that_come_while_the_file_is_followed(path: Path) -> None:
     state = run.state(2)
     assert state is not None
     assert list(state.messages or ()) == EXPECTED
+
+
+def test_more_records_than_are_known_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (logs_module, units):
+        monkeypatch.setattr(module, "KNOWN", 1)
+    more = record(4, "gen_ai.choice", {"message": {"content": "done"}})
+    run = opened(path, SPANS + line(logs(*said(1))) + line(logs(more)) + line(logs(more)))
+    assert [(problem.where.split(" ")[0], problem.severity) for problem in run.problems()] == [
+        ("trace.jsonl:5", "warning")
+    ]
+    assert [run.state(step) is not None and run.steps(step, step + 1)[0].summary for step in (2, 3)] == [
+        'I look. → read({"path": "/a"})',
+        None,
+    ]
 
 
 def test_records_that_are_gone_from_the_file(path: Path) -> None:

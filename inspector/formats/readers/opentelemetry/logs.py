@@ -14,7 +14,7 @@ from inspector.formats.readers.opentelemetry.span import Event, any_value, attri
 from inspector.model.values import Value
 
 KNOWN = 200_000
-"""Records that are known at once; those behind them are not looked for."""
+"""Spans whose records are known at once; those of more are not looked for."""
 KEPT = 4
 """Units whose records are kept."""
 TOLD = b"gen_ai."
@@ -56,6 +56,8 @@ class Logs:
     def __init__(self, text: Callable[[int], Text]) -> None:
         self._units: dict[Key, list[int]] = {}
         self._known = 0
+        self.more: int | None = None
+        """From which unit on records are not known."""
         self._text = text
         self._kept: OrderedDict[int, dict[Key, list[msgspec.Raw]]] = OrderedDict()
 
@@ -67,18 +69,22 @@ class Logs:
             found = _records(text)
         except _DAMAGED:
             return False
-        for key, records in found.items():
-            self._known += len(records)
-            if self._known <= KNOWN:
+        self._known += len(found)
+        if self._known <= KNOWN:
+            for key in found:
                 self._units.setdefault(key, []).append(unit)
+        elif self.more is None and found:
+            self.more = unit
         return True
 
     def forget(self, unit: int) -> None:
         """Forget a unit and all behind it."""
         self._kept.clear()
+        self.more = self.more if self.more is not None and self.more < unit else None
         if self._units:
             left = {key: [one for one in units if one < unit] for key, units in self._units.items()}
             self._units = {key: units for key, units in left.items() if units}
+            self._known = sum(map(len, self._units.values()))
 
     def events(self, trace: str, name: str) -> tuple[Event, ...]:
         """The events of a span."""

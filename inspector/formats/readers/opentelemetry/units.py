@@ -25,7 +25,7 @@ from inspector.formats.linefile import BROKEN, EDGE, LineFile
 from inspector.formats.readers.opentelemetry import span as spans
 from inspector.formats.readers.opentelemetry.grouped import Grouped
 from inspector.formats.readers.opentelemetry.ids import SpanIds, console_ids, ids_of, ids_of_one, number_of
-from inspector.formats.readers.opentelemetry.logs import Logs
+from inspector.formats.readers.opentelemetry.logs import KNOWN, Logs
 from inspector.formats.readers.opentelemetry.parts import LONG, Part, Parts, Text, cut, holds_spans, is_closed, is_list
 from inspector.formats.readers.opentelemetry.span import Span
 from inspector.model.run import SourceInfo
@@ -140,6 +140,10 @@ class SpanFile(LineFile):
         self.units.append(offset)
         if not self._list and self._logs.add(unit, text):
             self._forget_ready()
+            if self._logs.more == unit:
+                self.damage(
+                    offset, f"log records of more than {KNOWN:,} spans: the rest is not looked at", severity="warning"
+                )
             if not holds_spans(text):
                 return
         try:
