@@ -166,3 +166,18 @@ def test_what_was_said_before_a_model_call_that_failed_and_does_not_tell(path: P
     silent = opened(path, lines(genai(0, "invoke_agent", parent=None), *spans, bad | {"status": {}})).state(5)
     assert silent is not None
     assert silent.messages is None
+
+
+@pytest.mark.parametrize(("told", "expected"), [("10", 14), ("14", 14), ("20", 20)])
+def test_tokens_of_an_agent_within_a_tool_are_spent_too(path: Path, told: str, expected: int) -> None:
+    """The agent around tells its own alone; or more than is in the file."""
+
+    def spent(one: dict[str, Any], name: str, count: str) -> dict[str, Any]:
+        return one | {"attributes": [*one["attributes"], {"key": f"gen_ai.{name}", "value": {"intValue": count}}]}
+
+    agent = spent(genai(0, "invoke_agent", parent=None), "aggregated_usage.input_tokens", told)
+    inner = (genai(4, "invoke_agent", 3), spent(genai(5, "chat", 4), "usage.input_tokens", "4"))
+    run = opened(path, lines(agent, spent(BOTH, "usage.input_tokens", "10"), ran(3, tool__call__id="c1"), *inner))
+    usage = run.run().usage
+    assert usage is not None
+    assert usage.input_tokens == expected

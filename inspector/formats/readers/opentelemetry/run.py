@@ -30,6 +30,8 @@ class Sorted:
     def __init__(self, file: SpanFile, number: int) -> None:
         self.file = file
         self.known = len(file)
+        self.counted: list[Usage] | None = None
+        """What its model calls spent."""
         self._every = file.rows_of(number)
         rows, self.again = once(file, self._every)
         ends, begin = file.ends, _begin(file, rows)
@@ -211,30 +213,37 @@ class Trace:
         return tuple(names[::-1])
 
     def _usage(self, root: Span | None) -> Usage | None:
-        if root is not None:
-            told = genai.usage(root, "gen_ai.aggregated_usage")
-            if told is not None:
-                return told
+        """What the model calls spent, or what the root tells where that is more: an agent may leave out those of
+        agents within it, and not each call need be in the file."""
+        told = None if root is None else genai.usage(root, "gen_ai.aggregated_usage")
         if len(self) > SUMMED:
-            return None
+            return told
+        counted = self._counted()
+        if not counted:
+            return told or (None if root is None else genai.usage(root, genai.USAGE))
+        spent = Usage(
+            input_tokens=sum(usage.input_tokens or 0 for usage in counted),
+            output_tokens=sum(usage.output_tokens or 0 for usage in counted),
+        )
+        return spent if told is None or _tokens(told) < _tokens(spent) else told
+
+    def _counted(self) -> list[Usage]:
+        """What each model call spent. One call can have a span of each library that it goes through."""
+        if self.sorted.counted is not None:
+            return self.sorted.counted
         counted: list[Usage] = []
         within: dict[int | None, bool] = {}
         for seq in range(1, len(self) + 1):
             span, what = self.span(seq), "node"
             if span is not None:
                 what = "agent" if genai.is_agent(span) else genai.kind(span)
-            # One call can have a span of each library that it goes through.
             within[seq] = what in ("model", "node") and within.get(self.parent(seq), False)
             usage = genai.usage(span, genai.USAGE) if span and what == "model" and not within[seq] else None
             if usage is not None:
                 counted.append(usage)
                 within[seq] = True
-        if not counted:
-            return None if root is None else genai.usage(root, genai.USAGE)
-        return Usage(
-            input_tokens=sum(usage.input_tokens or 0 for usage in counted),
-            output_tokens=sum(usage.output_tokens or 0 for usage in counted),
-        )
+        self.sorted.counted = counted
+        return counted
 
     def definition(self) -> Definition:
         return talk.definition(self, len(self))
@@ -287,3 +296,7 @@ class Trace:
 def _name(span: Span) -> str | None:
     names = (span.attributes.get("gen_ai.agent.name"), span.resource.get("service.name"), span.name)
     return next((name for name in names if isinstance(name, str) and name), None)
+
+
+def _tokens(usage: Usage) -> int:
+    return (usage.input_tokens or 0) + (usage.output_tokens or 0)
