@@ -355,6 +355,28 @@ def test_checkpoints_among_other_files_are_one_run_still(tmp_path: Path) -> None
     assert {row.id: row.steps for row in open_path(str(tmp_path)).rows()} == {"cp0": 4, "run-1": 2}
 
 
+def test_an_executor_whose_workflow_only_was_saved_anew_has_not_run(tmp_path: Path) -> None:
+    def nested(number: int, asks: list[str]) -> dict[str, Any]:
+        inner = {"checkpoint_id": f"i{number}", "previous_checkpoint_id": None, "timestamp": f"t{number}", "asks": asks}
+        return state({"start": {}, "sub": {"sub_workflow_checkpoint": inner}})
+
+    sent = messages(Sent("x!", "start"))
+    folder(
+        tmp_path,
+        checkpoint(0, None, messages=messages(Sent("x", "internal:start", "start")), state=nested(0, [])),
+        checkpoint(1, 0, messages=sent, state=nested(1, [])),
+        checkpoint(2, 1, state=nested(2, ["q"])),
+        checkpoint(3, 2, messages=messages(Sent("yes", "internal:sub", "sub")), state=nested(3, ["q"])),
+    )
+    steps = shown(open_path(str(tmp_path))).steps
+    assert [(step.name, step.kind) for step in steps] == [
+        ("start", "input"),
+        ("start", "node"),
+        ("sub", "node"),
+        ("answer", "input"),
+    ]
+
+
 def test_behind_a_checkpoint_that_breaks_off_nobody_is_taken_to_have_run(tmp_path: Path) -> None:
     (path,) = flow(tmp_path).glob("*-cp2.json")
     text = path.read_text()

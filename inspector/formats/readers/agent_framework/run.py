@@ -42,6 +42,7 @@ RAW = 16 << 20
 SUMMARY = 160
 VERSION = "1.0"
 """The version of checkpoints that is known, the only one so far."""
+_ANEW = {"checkpoint_id", "previous_checkpoint_id", "timestamp"}
 UNKNOWN = "?"
 """Who ran, where no executor left anything."""
 
@@ -240,9 +241,19 @@ def _ran(checkpoint: Checkpoint, before: Checkpoint | None) -> list[str]:
 
 def _differs(one: Value, other: Value) -> bool:
     try:
-        return bool(one != other)
+        return one != other and bool(_settled(one) != _settled(other))
     except RecursionError:  # too deep to be compared: it counts as changed
         return True
+
+
+def _settled(value: Value) -> Value:
+    """A state without what each checkpoint of a workflow within an executor has anew, whether that ran or not."""
+    if isinstance(value, list):
+        return [_settled(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    anew = _ANEW if value.keys() >= _ANEW else ()
+    return {key: _settled(inner) for key, inner in value.items() if key not in anew}
 
 
 def _queues(checkpoint: Checkpoint) -> Iterator[Queue]:
