@@ -6,6 +6,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ def test_fuzz_counts_and_names_the_failing_copy(monkeypatch: pytest.MonkeyPatch,
 
 def test_damage_keeps_kinds_apart(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE t (a, b)")
         database.executemany("INSERT INTO t VALUES (?, ?)", [("x", b"y"), (1, None)])
     database.close()

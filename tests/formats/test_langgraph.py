@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def tool_loop(base: Base, **more: Any) -> Thread:
 
 def test_told_by_columns_not_by_names(tmp_path: Path) -> None:
     path = tmp_path / "langgraph-checkpoints.sqlite"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE checkpoints (id, created_at, parent_id, branch, data)")
     connection.close()
     with pytest.raises(UnreadableError, match="SQLite database of no known kind"):

@@ -5,6 +5,7 @@ import os
 import pickle
 import sqlite3
 import struct
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -466,7 +467,7 @@ def test_store_without_writes(base: Base) -> None:
 def test_a_column_that_stands_for_row_ids(base: Base, table: str) -> None:
     Thread(base, "t").input({"a": 1})
     base.close()
-    with sqlite3.connect(base.path) as database:
+    with closing(sqlite3.connect(base.path)) as database, database:
         database.execute(f"ALTER TABLE {table} ADD COLUMN RowId TEXT")
     database.close()
     assert check(base.path) == (table == "writes")
@@ -516,7 +517,7 @@ def test_the_example_says_what_it_shows() -> None:
         ("day-shift", "failed", None),
         ("night-shift", "suspended", "input"),
     ]
-    with sqlite3.connect(f"file:{EXAMPLE}?immutable=1", uri=True) as connection:
+    with closing(sqlite3.connect(f"file:{EXAMPLE}?immutable=1", uri=True)) as connection, connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     connection.close()
     assert "branches off step 5" in (runs.open("drill").steps(9, 10)[0].summary or "")

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -280,7 +281,7 @@ def test_torn_states(tmp_path: Path) -> None:
 
 
 def session(path: Path, *rows: tuple[str, Any], table: str = "agent_messages") -> Path:
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE agent_sessions (session_id TEXT PRIMARY KEY, created_at, updated_at)")
         database.execute(
             f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, session_id TEXT, message_data TEXT, created_at)"
@@ -407,7 +408,7 @@ def test_a_session_is_not_read_whole_for_each_part(tmp_path: Path, monkeypatch: 
     def read(sessions: int, items: int) -> int:
         rows = [(f"s{number}", GO) for _ in range(items) for number in range(sessions)]
         path = session(tmp_path / f"{sessions} {items}.db", *rows)
-        with sqlite3.connect(path) as database:
+        with closing(sqlite3.connect(path)) as database, database:
             database.execute(index)
         runs = open_path(str(path))
         work.clear()

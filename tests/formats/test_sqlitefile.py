@@ -14,6 +14,7 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -172,7 +173,7 @@ def test_journal_that_names_another_file_cannot_have_it_deleted(home: Path, tmp_
     # That this would have been deleted is what makes the test worth having.
     naive = killed(path, tmp_path / "naive.db")
     lost = shutil.copyfile(victim, tmp_path / "saved.txt")
-    with sqlite3.connect(naive) as connection:
+    with closing(sqlite3.connect(naive)) as connection, connection:
         connection.execute("SELECT COUNT(*) FROM t").fetchone()
     connection.close()
     assert not victim.exists()
@@ -241,7 +242,7 @@ def test_refresh_takes_in_what_was_written_since(home: Path) -> None:
     path = make(home / "a.db", rows=1, journal="wal")
     database = Database(str(path))
     assert not database.refresh()
-    with sqlite3.connect(path) as writer:
+    with closing(sqlite3.connect(path)) as writer, writer:
         writer.execute("INSERT INTO t VALUES (9, 'new')")
     assert database.changed()
     assert database.refresh()
@@ -532,7 +533,7 @@ def test_header_only_is_refused_with_path_and_reason(home: Path, length: int) ->
 
 def test_what_is_wrong_with_a_database_of_no_known_kind_is_said(home: Path) -> None:
     path = home / "a.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE t (a)")
         connection.executemany("INSERT INTO t VALUES (?)", [("x" * 900,)] * 50)
     connection.close()
@@ -543,7 +544,7 @@ def test_what_is_wrong_with_a_database_of_no_known_kind_is_said(home: Path) -> N
 
 def test_no_tables(home: Path) -> None:
     path = home / "a.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE VIEW v AS SELECT 1")
     connection.close()
     database = Database(str(path))
@@ -553,7 +554,7 @@ def test_no_tables(home: Path) -> None:
 
 def test_what_runs_code_is_no_table(home: Path) -> None:
     path = home / "a.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(
             """
             CREATE TABLE real (a, b TEXT DEFAULT (hex(randomblob(4))), c AS (zeroblob(1000000000)) VIRTUAL,
@@ -577,7 +578,7 @@ def test_what_runs_code_is_no_table(home: Path) -> None:
 
 def test_virtual_table_in_disguise(home: Path) -> None:
     path = home / "a.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE fake (y)")
         connection.execute("PRAGMA writable_schema = ON")
         fake = "create /* TABLE */ virtual TABLE fake USING fts5(y)"
@@ -593,7 +594,7 @@ def test_virtual_table_in_disguise(home: Path) -> None:
 
 def test_values_of_any_type(home: Path) -> None:
     path = home / "a.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE t (k, v)")
         values = [None, 1, -(2**63), 1.5, float("inf"), "text", b"\x00\xff", ""]
         connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(values)))
@@ -610,7 +611,7 @@ def test_values_of_any_type(home: Path) -> None:
 @pytest.mark.parametrize("name", ['we"ird', "semi;colon --", "tab\tle", "Ünï", "a]b", "'"])
 def test_names_with_quotes(home: Path, name: str) -> None:
     path = home / "a.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"CREATE TABLE {quoted(name)} ({quoted(name)}, rowid)")
         connection.execute(f"INSERT INTO {quoted(name)} VALUES (1, 'mine')")
     connection.close()
@@ -769,7 +770,7 @@ def test_pages_in_circles_end(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_salvage_without_row_ids(home: Path) -> None:
     path = home / "a.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE t (k TEXT PRIMARY KEY, v) WITHOUT ROWID")
         connection.executemany("INSERT INTO t VALUES (?, ?)", [(f"{n:04}", "x" * 300) for n in range(200)])
     connection.close()

@@ -4,6 +4,7 @@ import hashlib
 import os
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +247,7 @@ def test_a_run_that_may_be_lost_is_not_said_to_be_none(path: str) -> None:
 
 @pytest.mark.parametrize("number", [None, "x", b"", 1.5, float("inf")])
 def test_a_run_whose_number_is_none_is_refused(path: str, number: object) -> None:
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         columns = [row[1] for row in database.execute("SELECT * FROM pragma_table_info('runs')")]
         database.execute(f"CREATE TABLE loose ({', '.join(columns)})")
         database.execute("INSERT INTO loose SELECT * FROM runs")
@@ -316,7 +317,7 @@ def test_text_of_a_store_cannot_act(tmp_path: Path) -> None:
 
 
 def test_of_a_run_that_grows_only_new_lines_are_looked_at(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         (number, size) = connection.execute("SELECT no, size FROM runs WHERE key = 'done'").fetchone()
         for at in range(500):
             connection.execute("INSERT INTO records VALUES (?, ?, 'x', ?)", (number, size + at * 3, b"{}\n"))
@@ -333,14 +334,14 @@ def test_of_a_run_that_grows_only_new_lines_are_looked_at(path: str, monkeypatch
     monkeypatch.setattr(Database, "rows", counted)
     for more in range(2):
         del looked[:]
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("INSERT INTO records VALUES (?, ?, 'x', ?)", (number, size + (500 + more) * 3, b"{}\n"))
         connection.close()
         assert source.refresh()
         assert len(looked) == 3
     assert isinstance(source, Stored)
     assert len(source.journal()) == size + 502 * 3
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "UPDATE records SET line = ? WHERE run = ? AND begin = ?", (b"[]\n\n", number, size + 501 * 3)
         )

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +222,7 @@ def test_a_host_interaction(tmp_path: Path) -> None:
     path = made.store(tmp_path / "c.db", [row], 8)
     found = pending(opened(path).open())["c1"]
     assert (found.kind, found.name, found.status) == ("input", "weigh", "waiting")
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         answer = ("r", "host", "i-1", "resolved_pending", '{"text": "bay 4"}')
         connection.execute("INSERT INTO host_interaction_records VALUES (?, ?, ?, ?, ?)", answer)
     connection.close()
@@ -423,7 +424,7 @@ def test_retired_cycles_are_taken_in(tmp_path: Path) -> None:
 def test_a_retired_batch_that_was_changed_or_lost_is_named(tmp_path: Path) -> None:
     row, batches = retired()
     path = made.store(tmp_path / "c.db", [row], 12, {"finished": batches})
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE checkpoint_history SET payload = replace(payload, 'Weighing', 'Wishing')")
     connection.close()
     assert any("digest" in words for words in complaints(opened(path).open()))
@@ -573,7 +574,7 @@ def test_damage_in_one_column_leaves_the_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", COMMON)
 def test_a_column_that_is_missing_is_named(tmp_path: Path, column: str) -> None:
     path = made.store(tmp_path / "c.db", [made.killed()])
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP INDEX checkpoints_status_idx")
         connection.execute(f"ALTER TABLE checkpoints DROP COLUMN {column}")
     connection.close()
@@ -678,7 +679,7 @@ def test_a_list_has_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_keys_are_told_apart_and_unknown_ones_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"CREATE TABLE checkpoints ({', '.join(made.columns(5))})")
         for key in ("a", "a", None):
             made.insert(connection, made.finished() | {"checkpoint_key": key})

@@ -3,6 +3,7 @@
 import json
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_wrong_shapes_in_every_record(tmp_path: Path) -> None:
     for number in range(30 * TIMES):
         rng = random.Random(f"records:{number}")
         path = log(tmp_path)
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection, connection:
             seq = rng.randint(1, 10)
             (body,) = connection.execute("SELECT body FROM sk_record WHERE seq = ?", (seq,)).fetchone()
             changed = json.dumps(_odd(json.loads(body), rng)).encode()
@@ -88,7 +89,7 @@ def test_wrong_shapes_in_batches_of_retired_cycles(tmp_path: Path) -> None:
     for number in range(10 * TIMES):
         rng = random.Random(f"batches:{number}")
         path = made.store(tmp_path / f"{number}.db", [row], 12, {"finished": batches})
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection, connection:
             odd = json.dumps(_odd(batch(1, [made.FIRST_CYCLE], [made.spent(1)], None), rng))
             connection.execute("UPDATE checkpoint_history SET payload = ? WHERE sequence = 1", (odd,))
         connection.close()

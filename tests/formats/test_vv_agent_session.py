@@ -1,6 +1,7 @@
 """The append-only session log of vv-agent."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +194,7 @@ def test_an_input_that_is_not_what_was_sent_is_told(tmp_path: Path) -> None:
     log = begun().turn("Pack A.").model("Hm.")
     path = store(tmp_path / "s.sqlite3", log, phase="active", inbox=({"content": "Hurry!"},))
     assert not any("digest" in problem.message for problem in opened(path).problems())
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE sk_inbox SET body = ?", (b'{"payload":{"content":"Stop!"}}',))
     connection.close()
     run = opened(path)
@@ -227,7 +228,7 @@ def test_many_sessions_are_listed_without_being_read(tmp_path: Path, monkeypatch
 
 def test_a_changed_record_and_a_torn_one_are_named(tmp_path: Path) -> None:
     path = store(tmp_path / "s.db", batch().begin(1).result(1, "c2", "shipped").done())
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE sk_record SET body = CAST(replace(CAST(body AS TEXT), '40 kg', '4 kg') AS BLOB)")
         connection.execute("UPDATE sk_record SET body = substr(body, 1, 60) WHERE kind = 'turn_ended'")
     connection.close()
@@ -241,7 +242,7 @@ def test_a_changed_record_and_a_torn_one_are_named(tmp_path: Path) -> None:
 def test_an_edited_definition_is_flagged(tmp_path: Path) -> None:
     log = begun().turn("Pack A.").model("Hm.").done()
     path = store(tmp_path / "s.db", log)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "UPDATE sk_record SET body = CAST(replace(CAST(body AS TEXT), 'What ship', 'What it') AS BLOB)"
         )
@@ -256,7 +257,7 @@ def test_a_growing_log_is_followed(tmp_path: Path) -> None:
     assert len(run) == 2
     known = len(log.records)
     log.begin(1).result(1, "c2", "shipped").model("Done.", operation=SECOND)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         marks = ", ".join("?" * 9)
         connection.executemany(f"INSERT INTO sk_record VALUES ({marks})", log.records[known:])
     connection.close()
@@ -288,7 +289,7 @@ def test_records_without_their_key_are_not_read_whole_for_each_step(
             for number in range(answers):
                 log.model("hm", operation=f"turn/1/model/primary/{number + 1}")
         path = store(tmp_path / f"{answers} {sessions}.db", *logs)
-        with sqlite3.connect(path) as database:
+        with closing(sqlite3.connect(path)) as database, database:
             database.execute("ALTER TABLE sk_record RENAME TO kept")
             database.execute("CREATE TABLE sk_record AS SELECT * FROM kept")
             database.execute("DROP TABLE kept")
@@ -329,7 +330,7 @@ def test_an_approved_call_that_was_begun_tells_both(tmp_path: Path) -> None:
 
 def torn(path: Path, seq: int, kept: bytes) -> None:
     """Cuts a record's body behind `kept`."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         (body,) = connection.execute("SELECT body FROM sk_record WHERE seq = ?", (seq,)).fetchone()
         connection.execute("UPDATE sk_record SET body = ? WHERE seq = ?", (body[: body.index(kept)] + kept, seq))
     connection.close()
@@ -356,7 +357,7 @@ def test_a_torn_end_is_an_end_of_unknown_status(tmp_path: Path) -> None:
 def test_a_record_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     log = batch()
     path = store(tmp_path / "s", log, phase="active")
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("ALTER TABLE sk_record RENAME TO old")
         connection.execute("CREATE TABLE sk_record AS SELECT * FROM old")
         connection.execute("INSERT INTO sk_record SELECT * FROM old")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def begun(session: str = "desk") -> Log:
 
 
 def store(path: Path, *logs: Log, phase: str = "idle", lease: int | None = None, inbox: tuple[Row, ...] = ()) -> Path:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA user_version = 3")
         connection.execute(
             "CREATE TABLE sk_session (session_id TEXT PRIMARY KEY, parent_session_id TEXT, parent_operation_id TEXT, "

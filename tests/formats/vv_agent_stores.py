@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def columns(generation: int) -> list[str]:
 
 def store(path: Path, rows: list[Row], generation: int = 5, archive: dict[str, list[Row]] | None = None) -> Path:
     """A database of that generation; `archive` holds batches of retired cycles by key (v12)."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         names = columns(generation)
         connection.execute(f"CREATE TABLE checkpoints (checkpoint_key PRIMARY KEY, {', '.join(names[1:])})")
         connection.execute("CREATE INDEX checkpoints_status_idx ON checkpoints(status)")

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from inspector import held
@@ -46,7 +47,7 @@ def test_looking_leaves_the_locks_of_whoever_writes(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", VISIT, str(path)], check=True)
     assert Path(f"{path}-wal").exists(), "the visitor must see that somebody has it open"
     store.new_thread("after")
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other, other:
         assert ("after",) in other.execute("SELECT id FROM threads").fetchall()
     other.close()
     shown.close()
