@@ -49,7 +49,6 @@ def test_looking_leaves_the_locks_of_whoever_writes(tmp_path: Path) -> None:
     store.new_thread("after")
     with closing(sqlite3.connect(path)) as other, other:
         assert ("after",) in other.execute("SELECT id FROM threads").fetchall()
-    other.close()
     shown.close()
     store.close()
     assert descriptors(path) == 0

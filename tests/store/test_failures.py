@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -266,10 +267,10 @@ def test_a_store_that_cannot_be_made_says_why(
 def test_a_store_is_always_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for place in (":memory:", "sqlite:///:memory:"):
-        open_store(place).new_thread("th")
-        again = open_store(tmp_path / ":memory:")
-        assert again.thread("th") is not None
-        again.close()
+        with closing(open_store(place)) as store:
+            store.new_thread("th")
+        with closing(open_store(tmp_path / ":memory:")) as again:
+            assert again.thread("th") is not None
     for place in ("sqlite://", "sqlite:///"):
         with pytest.raises(UsageError, match="names no file"):
             open_store(place)
