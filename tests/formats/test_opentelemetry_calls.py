@@ -8,6 +8,7 @@ import pytest
 
 from inspector.diff import Side, compare
 from inspector.model.source import definition_at
+from inspector.report.view import view
 from tests.formats.test_opentelemetry import asks, attribute, genai, lines, opened, path, said, span
 
 __all__ = ["path"]
@@ -181,3 +182,35 @@ def test_tokens_of_an_agent_within_a_tool_are_spent_too(path: Path, told: str, e
     usage = run.run().usage
     assert usage is not None
     assert usage.input_tokens == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "told"),
+    [
+        ("{path: /var", "{path: /var", "call c1: arguments that are no JSON"),
+        ("ls -l", "ls -l", "call c1: arguments that are no JSON"),
+        ('{"path": "/a", "path": "/b"}', {"path": "/b"}, "'path'"),
+        ('"/a"', "/a", None),
+        ("17", 17, None),
+        ('{"path": "/a"}', {"path": "/a"}, None),
+    ],
+)
+def test_arguments_that_are_kept_as_text(path: Path, text: str, arguments: Any, told: str | None) -> None:
+    call = {"type": "tool_call", "id": "c1", "name": "read", "arguments": text}
+    run = opened(path, lines(genai(0, "invoke_agent", parent=None), asked(call)))
+    found = view(run, 2, 1, 3)
+    assert found.state is not None
+    assert [one.arguments for one in found.state.pending or ()] == [arguments]
+    assert [(problem.where.split(" ")[0], told in problem.message) for problem in found.problems if told] == (
+        [("trace.jsonl:2", True)] if told else []
+    )
+    assert told or not found.problems
+
+
+def test_a_key_that_is_given_twice_in_arguments_is_told(path: Path) -> None:
+    call = {"type": "tool_call", "id": "c1", "name": "pay", "arguments": {"amount": 1}}
+    data = lines(genai(0, "invoke_agent", parent=None), asked(call))
+    twice = data.replace(rb"{\"amount\": 1}", rb"{\"amount\": 1, \"amount\": 100}")
+    assert twice != data
+    found = view(opened(path, twice), 2, 1, 3)
+    assert ["'amount'" in problem.message for problem in found.problems] == [True]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from inspector.formats.contents import arguments_of
 from inspector.formats.readers.opentelemetry import older
 from inspector.formats.readers.opentelemetry.span import Span, structured
 from inspector.model.run import Call, Message, Step, StepKind, Tool, Usage
@@ -23,6 +24,13 @@ CALL_ID, TOOL, ARGUMENTS, RESULT = (
 ALL = "pydantic_ai.all_messages"
 SHOWN_ELSEWHERE = {INPUT, OUTPUT, INSTRUCTIONS, ALL, "all_messages_events"}
 """Attributes that the messages of a state hold already."""
+
+Tell = Callable[[str], None]
+
+
+def _silent(message: str) -> None:
+    pass
+
 
 _SPAN_KIND, _ENTITY_KIND, _REQUEST_KIND = "openinference.span.kind", "traceloop.span.kind", "llm.request.type"
 _RAISED = re.compile(
@@ -86,18 +94,18 @@ def shown_elsewhere(name: str) -> bool:
     return name in SHOWN_ELSEWHERE or older.is_message(name)
 
 
-def attribute(span: Span, name: str) -> Value:
+def attribute(span: Span, name: str, tell: Tell = _silent) -> Value:
     """An attribute, also where it stands on one of the span's events, as conventions of some versions have
     it; JSON in text is taken apart. What older conventions say instead comes in the same shape."""
     for attributes in (span.attributes, *(event.attributes for event in span.events)):
         if name in attributes:
-            return structured(attributes[name])
+            return structured(attributes[name], tell)
     read = _OLDER.get(name)
     return None if read is None else read(span)
 
 
-def step(span: Span, seq: int, parent: int | None) -> Step:
-    """The step that a span is."""
+def step(span: Span, seq: int, parent: int | None, tell: Tell = _silent) -> Step:
+    """The step that a span is; what is odd in the calls that it asks for is told."""
     error = failure(span)
     return Step(
         seq=seq,
@@ -106,7 +114,7 @@ def step(span: Span, seq: int, parent: int | None) -> Step:
         status="failed" if span.failed else "done" if span.end is not None else "unknown",
         started=span.started,
         ended=span.ended,
-        summary=shorten(error or _summary(span), SUMMARY) or None,
+        summary=shorten(error or _summary(span, tell), SUMMARY) or None,
         usage=usage(span, USAGE),
         error=error,
         parent=parent,
@@ -146,10 +154,10 @@ def usage(span: Span, prefix: str) -> Usage | None:
     return None
 
 
-def _summary(span: Span) -> str:
+def _summary(span: Span, tell: Tell) -> str:
     what = kind(span)
     if what == "model":
-        said = list(messages(attribute(span, OUTPUT)))
+        said = list(messages(attribute(span, OUTPUT, tell), tell))
         words = " ".join(message.text for message in said if message.text)
         calls = ", ".join(
             f"{call.name}({preview(call.arguments, 60)})" for message in said for call in message.calls or ()
@@ -172,7 +180,7 @@ def conversation(span: Span) -> list[Message] | None:
     return [*system, *messages(given), *messages(answer)]
 
 
-def messages(value: Value) -> Iterator[Message]:
+def messages(value: Value, tell: Tell = _silent) -> Iterator[Message]:
     """The messages of an attribute: one per message, and one per tool result."""
     for item in _list(value):
         if not isinstance(item, dict):
@@ -180,27 +188,25 @@ def messages(value: Value) -> Iterator[Message]:
         parts = item.get("parts")
         if not isinstance(parts, list):
             parts = [{"type": "text", "content": item.get("content")}]
-        yield from _message(_text(item.get("role")) or "?", [part for part in parts if isinstance(part, dict)])
+        yield from _message(_text(item.get("role")) or "?", [part for part in parts if isinstance(part, dict)], tell)
 
 
-def _message(role: str, parts: Sequence[dict[str, Any]]) -> Iterator[Message]:
+def _message(role: str, parts: Sequence[dict[str, Any]], tell: Tell) -> Iterator[Message]:
     results = [part for part in parts if part.get("type") == "tool_call_response"]
     for part in results:
         result = part.get("response", part.get("result"))
         yield Message(role="tool", text=as_text(result), call_id=_text(part.get("id")), name=_text(part.get("name")))
-    calls = tuple(call(part) for part in parts if part.get("type") == "tool_call")
+    calls = tuple(call(part, tell) for part in parts if part.get("type") == "tool_call")
     words = [_words(part) for part in parts if part.get("type") not in ("tool_call", "tool_call_response")]
     if calls or words or not results:
         yield Message(role=role, text="\n".join(words) or None, calls=calls or None)
 
 
-def call(part: dict[str, Any]) -> Call:
+def call(part: dict[str, Any], tell: Tell = _silent) -> Call:
     """The call that a part of a message asks for."""
-    return Call(
-        name=_text(part.get("name")) or "?",
-        call_id=_text(part.get("id")),
-        arguments=structured(part.get("arguments")),
-    )
+    name, call_id = _text(part.get("name")) or "?", _text(part.get("id"))
+    arguments = arguments_of(part.get("arguments"), lambda message: tell(f"call {call_id or name}: {message}"))
+    return Call(name=name, call_id=call_id, arguments=arguments)
 
 
 def _words(part: Value) -> str:

@@ -4,7 +4,7 @@ import contextlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby, islice
 from operator import eq
 
@@ -15,6 +15,7 @@ from inspector.formats.readers.opentelemetry.span import Span, frames
 from inspector.formats.readers.opentelemetry.units import LATEST, UNKNOWN, SpanFile
 from inspector.formats.search import NOWHERE, Search, needles
 from inspector.model.run import Definition, Problem, RawRecord, Resume, Run, RunError, State, Step, Usage
+from inspector.model.text import clean
 
 SUMMED = 2000
 """Spans of a trace that are decoded to add up their tokens, where no span tells the sum."""
@@ -146,8 +147,12 @@ class Trace:
         for seq in range(max(start, 1), min(stop, len(self) + 1)):
             span = self.span(seq)
             gone = Step(seq=seq, kind="node", name="?", status="unknown", error="the span is gone from the file")
-            found.append(gone if span is None else genai.step(span, seq, self.parent(seq)))
+            found.append(gone if span is None else genai.step(span, seq, self.parent(seq), partial(self._tell, seq)))
         return found
+
+    def _tell(self, seq: int, message: str) -> None:
+        where = str(self.file.line_of(self.sorted.rows[seq - 1]))
+        self.file.met(Problem(severity="warning", where=where, message=clean(f"step {seq}: {message}")))
 
     def run(self) -> Run:
         roots = [(seq, span) for seq in self.sorted.roots[:100] if (span := self.span(seq)) is not None]

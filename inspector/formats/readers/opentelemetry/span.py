@@ -7,12 +7,12 @@ OTLP as the specification has it (hexadecimal ids, numbers for enums), OTLP as a
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from inspector.formats.jsontext import Damaged, Place, parse
-from inspector.model.run import Record
+from inspector.model.run import Problem, Record
 from inspector.model.values import Number, Value, tag
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -287,14 +287,19 @@ def _any(value: Value, level: int) -> Value:
     return value
 
 
-def structured(value: Value) -> Value:
-    """An attribute that holds JSON as text, as the value that it is; text that is no JSON stays text."""
+def structured(value: Value, tell: Callable[[str], None] = lambda message: None) -> Value:
+    """An attribute that holds JSON as text, as the value that it is; text that is no JSON stays text. What is odd in
+    it, as a key that is given twice, is told."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
+    problems: list[Problem] = []
     try:
-        return parse(value.encode(), Place(""), [])
+        found = parse(value.encode(), Place(""), problems)
     except (Damaged, ValueError):
         return value
+    for problem in problems:
+        tell(problem.message)
+    return found
 
 
 def _list(value: Value) -> list[Value]:
