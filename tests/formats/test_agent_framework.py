@@ -251,6 +251,24 @@ def test_an_agent_that_asks_for_an_approval(tmp_path: Path) -> None:
     assert found.steps[1].name == "ops"
 
 
+@pytest.mark.parametrize(
+    ("text", "arguments", "told"),
+    [("{path: /x", "{path: /x", "no JSON"), ('{"path": "/x", "path": "/y"}', {"path": "/y"}, "'path'")],
+)
+def test_odd_arguments_of_a_call_are_told_once(tmp_path: Path, text: str, arguments: Any, told: str) -> None:
+    call = Content("function_call", "c2", "delete_file", text, "af-c2")
+    asks = pickled(Asked(Content("function_approval_request", id="af-c2", function_call=call), "af-c2", "ops"))
+    pending: dict[str, Any] = {"pending_request_info_events": {"af-c2": asks}}
+    folder(tmp_path, checkpoint(0, None), checkpoint(1, 0, **pending), checkpoint(2, 1, **pending))
+    found = shown(open_path(str(tmp_path)))
+    assert found.state is not None
+    assert [one.arguments for one in found.state.pending or ()] == [arguments]
+    (problem,) = found.problems
+    assert problem.where.endswith("cp1.json")
+    assert problem.message.startswith("call c2: arguments")
+    assert told in problem.message
+
+
 def test_one_file_alone(tmp_path: Path) -> None:
     flow(tmp_path)
     (path,) = tmp_path.glob("*-cp3.json")

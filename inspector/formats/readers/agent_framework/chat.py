@@ -1,6 +1,6 @@
 """Conversations and tool calls inside of a checkpoint: what the agents among its executors keep."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from inspector.formats.contents import arguments_of, name_of, text_of
@@ -11,6 +11,13 @@ from inspector.model.values import Value, preview
 CALL, RESULT, APPROVAL = "function_call", "function_result", "function_approval_request"
 
 
+Tell = Callable[[str], None]
+
+
+def _silent(message: str) -> None:
+    pass
+
+
 class Chat(NamedTuple):
     """The messages of an executor's session, and the ids of calls that were approved without a question."""
 
@@ -18,8 +25,8 @@ class Chat(NamedTuple):
     approved: frozenset[str]
 
 
-def chats(checkpoint: Checkpoint) -> Iterator[Chat]:
-    """The conversation of each executor that is an agent with one."""
+def chats(checkpoint: Checkpoint, tell: Tell = _silent) -> Iterator[Chat]:
+    """The conversation of each executor that is an agent with one; arguments that are odd are told."""
     for state in checkpoint.executors.values():
         fields = fields_of(state)
         session = fields_of(fields_of(fields.get("agent_session")).get("state"))
@@ -28,15 +35,15 @@ def chats(checkpoint: Checkpoint) -> Iterator[Chat]:
         if not isinstance(messages, list):
             messages = fields.get("full_conversation") or fields.get("cache")
         if isinstance(messages, list) and messages:
-            found = [message for item in messages for message in messages_of(fields_of(item))]
+            found = [message for item in messages for message in messages_of(fields_of(item), tell)]
             yield Chat(found, frozenset(_approved(fields_of(session.get("tool_approval")))))
 
 
-def pending_of(request: Request) -> Pending:
+def pending_of(request: Request, tell: Tell = _silent) -> Pending:
     """A question as pending work: the approval of a tool call, or an input."""
     fields = fields_of(request.data)
     if fields.get("type") == APPROVAL:
-        call = call_of(fields_of(fields.get(CALL)))
+        call = call_of(fields_of(fields.get(CALL)), tell)
         return Pending(
             kind="tool",
             name=call.name,
@@ -76,7 +83,7 @@ def open_calls(chat: Chat, asked: set[str]) -> list[Pending]:
     ]
 
 
-def messages_of(fields: dict[str, Value]) -> Iterator[Message]:
+def messages_of(fields: dict[str, Value], tell: Tell = _silent) -> Iterator[Message]:
     """A stored message as messages: one, and one per tool result in it."""
     role = fields.get("role")
     role = role if isinstance(role, str) else text_of(fields_of(role).get("value")) or "?"
@@ -88,7 +95,7 @@ def messages_of(fields: dict[str, Value]) -> Iterator[Message]:
         content = fields_of(item)
         kind = content.get("type")
         if kind == CALL:
-            calls.append(call_of(content))
+            calls.append(call_of(content, tell))
         elif kind == RESULT:
             call_id = name_of(content.get("call_id"))
             results.append(Message(role="tool", text=text_of(content.get("result")), call_id=call_id))
@@ -101,13 +108,14 @@ def messages_of(fields: dict[str, Value]) -> Iterator[Message]:
     yield from results
 
 
-def call_of(content: dict[str, Value]) -> Call:
+def call_of(content: dict[str, Value], tell: Tell = _silent) -> Call:
     """A function call."""
+    name, call_id = name_of(content.get("name")) or "?", name_of(content.get("call_id"))
     return Call(
-        name=name_of(content.get("name")) or "?",
-        call_id=name_of(content.get("call_id")),
+        name=name,
+        call_id=call_id,
         internal_call_id=name_of(content.get("id")),
-        arguments=arguments_of(content.get("arguments")),
+        arguments=arguments_of(content.get("arguments"), lambda message: tell(f"call {call_id or name}: {message}")),
     )
 
 

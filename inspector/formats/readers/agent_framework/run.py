@@ -1,7 +1,7 @@
 """A chain of checkpoints as a run: each checkpoint is a step, and its contents are the state after it."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from inspector.errors import UnreadableError
 from inspector.formats.files import File
@@ -61,6 +61,7 @@ class CheckpointRun:
             self._told.append(Problem(severity="warning", where=odd.label, message=message))
         self._kept: OrderedDict[int, Checkpoint] = OrderedDict()
         self._faults: set[int] = set()
+        self._odd: dict[str, None] = {}
         self._tools: dict[str, None] = {}
         self._nodes: dict[str, None] = {}
         self._edges: dict[tuple[str, str], None] = {}
@@ -84,8 +85,16 @@ class CheckpointRun:
             self._code = self._code or bool(checkpoint.code)
             self._nodes.update(dict.fromkeys(checkpoint.executors))
             self._edges.update(dict.fromkeys(checkpoint.edges()))
-            for message in _messages(checkpoint) or ():
+            odd: list[str] = []
+            for request in checkpoint.requests():
+                pending_of(request, odd.append)
+            for message in _messages(checkpoint, odd.append) or ():
                 self._tools.update(dict.fromkeys(call.name for call in message.calls or ()))
+            # Each checkpoint holds the whole conversation again.
+            new = [words for words in odd if words not in self._odd]
+            self._odd.update(dict.fromkeys(new))
+            for words in new:
+                self._tell(Problem(severity="warning", where=self._headers[seq - 1].label, message=clean(words)))
             yield seq, len(self)
 
     def _tell(self, problem: Problem) -> None:
@@ -280,6 +289,6 @@ def _pending(checkpoint: Checkpoint) -> list[Pending]:
     return asked + [pending for chat in chats(checkpoint) for pending in open_calls(chat, ids)]
 
 
-def _messages(checkpoint: Checkpoint) -> tuple[Message, ...] | None:
-    told = [message for chat in chats(checkpoint) for message in chat.messages]
+def _messages(checkpoint: Checkpoint, tell: Callable[[str], None] = lambda message: None) -> tuple[Message, ...] | None:
+    told = [message for chat in chats(checkpoint, tell) for message in chat.messages]
     return tuple(told) or None
