@@ -150,7 +150,16 @@ class TraceRun(TraceLines):
         return self.file.read(begin, self.file.size - begin)
 
     def definition(self) -> Definition:
-        for offset in reversed(self.attempts):
+        return self._definition(self.attempts)
+
+    def definition_at(self, step: int) -> Definition:
+        """The code that a step ran in; behind the last one, what goes on."""
+        if step >= len(self):
+            return self.definition()
+        return self._definition(self.attempts[: bisect_left(self.attempts, self.starts[step - 1] if step else 0)])
+
+    def _definition(self, attempts: Sequence[int]) -> Definition:
+        for offset in reversed(attempts):
             attempt = self.record(offset, Attempt)
             if attempt is not None and attempt.definition is not None:
                 return attempt.definition

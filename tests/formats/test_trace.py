@@ -16,8 +16,9 @@ from inspector.formats.memory import row
 from inspector.formats.tracelines import plain
 from inspector.formats.tracerun import FURTHEST, TAIL, TraceRun
 from inspector.model.changes import Change, change
-from inspector.model.records import Checkpoint, End, Move, Operation, StepRecord
-from inspector.model.run import Pending, RunError, RunLink, State, Usage
+from inspector.model.records import Attempt, Checkpoint, End, Move, Operation, StepRecord
+from inspector.model.run import Definition, Pending, RunError, RunLink, State, Tool, Usage
+from inspector.model.source import definition_at
 from inspector.model.values import Number, to_json
 from tests.formats import traces
 from tests.formats.traces import header, operation, records, states, step, text
@@ -810,3 +811,13 @@ def test_a_checkpoint_behind_a_missing_step_is_no_state_of_the_one_before(path: 
     told = [state.values["n"] if state and state.values else None for state in map(run.state, range(9))]
     assert told == [0, 1, None, 4, 5, 6, 7, 8, 9]
     assert run.state(2) is None
+
+
+def test_the_code_of_a_step_is_that_of_the_attempt_it_ran_in(path: Path, size: str) -> None:
+    """So that steps before and behind a change that somebody accepted can be compared."""
+    later = Definition(tools=(Tool(name="later"),), tools_known="registry")
+    found = records(2, end=None)
+    attempt = Attempt(number=1, mode="continue", definition=later)
+    run = opened(path, text([*found, attempt, *records(4)[len(found) :]]))
+    assert [definition_at(run, step).tools == later.tools for step in range(5)] == [False, False, False, True, True]
+    assert run.definition() == later
