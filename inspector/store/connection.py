@@ -140,6 +140,11 @@ class Connection:
         with self._lock, contextlib.suppress(sqlite3.Error):
             self._close()
 
+    def __del__(self) -> None:
+        # What a fork took along is its parent's to close.
+        if getattr(self, "_pid", None) == os.getpid():
+            self.close()
+
     @contextlib.contextmanager
     def told(self) -> Iterator[None]:
         """What SQLite and the system say, as StoreError."""

@@ -632,7 +632,8 @@ def test_what_only_has_such_words_is_no_trace(path: Path, text: str) -> None:
 
 
 def test_what_is_cut_for_its_depth_is_said_once(path: Path) -> None:
-    deep = '{"arrayValue":{"values":[' * 400 + '{"stringValue":"x"}' + "]}}" * 400
+    levels = 20_000  # more than any Python goes down
+    deep = '{"arrayValue":{"values":[' * levels + '{"stringValue":"x"}' + "]}}" * levels
     text = json.dumps(otlp(span(0, attributes=["deep"]))).replace('"deep"', f'{{"key":"deep","value":{deep}}}')
     run = opened(path, text.encode())
     assert len([problem for problem in run.problems() if "deeper than" in problem.message]) == 1
