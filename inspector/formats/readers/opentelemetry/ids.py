@@ -73,9 +73,12 @@ console_ids = msgspec.json.Decoder(ConsoleIds).decode
 def ids_of(text: Text) -> Iterator[SpanIds]:
     """Those of the spans of an object of OTLP. Raises what msgspec does where it is none."""
     unit = _ids(text)
-    if is_object(unit.trace):
-        unit = _ids(unit.trace)
-    found = first_set(unit.resourceSpans, unit.resource_spans, unit.batches)
+    found: list[_ResourceIds] | None
+    if isinstance(unit.resourceSpans, list):  # as nearly all have it
+        found = unit.resourceSpans
+    else:
+        unit = _ids(unit.trace) if is_object(unit.trace) else unit
+        found = first_set(unit.resourceSpans, unit.resource_spans, unit.batches)
     if found is None:
         alone = ids_of_one(text)
         if not alone.traceId:

@@ -20,7 +20,7 @@ KEPT = 4
 TOLD = b"gen_ai."
 """What a record holds that tells of a model call."""
 _DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_NAMES = (b'"resourceLogs"', b'"resource_logs"')
+_CAMEL, _SNAKE = b'"resourceLogs"', b'"resource_logs"'
 
 
 class _Scope(msgspec.Struct):
@@ -63,7 +63,7 @@ class Logs:
 
     def add(self, unit: int, text: Text) -> bool:
         """Take in a unit, if it is one of log records."""
-        if len(text) > LONG or not any(name in text for name in _NAMES):
+        if (_CAMEL not in text and _SNAKE not in text) or len(text) > LONG:
             return False
         try:
             found = _records(text)
