@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from inspector.model.run import Problem, resumable_here
+from inspector.model.run import Problem, RunStatus, resumable_here
 from inspector.tui.columns import Bucket, Columns, Filter
 from inspector.tui.fetch import Progress
 from inspector.tui.reports import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
@@ -25,6 +25,9 @@ KEPT = 2048
 
 INDENT = 2
 """Cells by which a nested step is indented."""
+
+UNENDED: tuple[RunStatus, ...] = ("failed", "suspended", "interrupted", "running")
+"""Statuses of a run at whose last step somebody may want to stop."""
 
 WIDEST = 40
 """Cells of a name that are shown at most."""
@@ -201,13 +204,24 @@ class Session:
         return None if self.marked is None else self._came_from
 
     def odd(self, direction: int) -> int | None:
-        """The next or previous step that failed or is open; None where there is none, or none is known
-        yet: then `seeking` is set until it is."""
-        found = self.columns.odd(self.cursor, direction)
+        """The next or previous step that failed or is open, or at which the run failed or is open; None where
+        there is none, or none is known yet: then `seeking` is set until it is."""
+        ahead = [seq for seq in self._unended() if (seq - self.cursor) * direction > 0]
+        among = self.columns.odd(self.cursor, direction)
+        ahead += [] if among is None else [among]
+        found = min(ahead, key=lambda seq: abs(seq - self.cursor), default=None)
         unknown = len(self.columns) < self.last or not (self.facts and self.facts.done)
         waits = unknown if direction > 0 else unknown and len(self.columns) < self.cursor - 1
-        self.seeking = direction if waits and (found is None or direction < 0) else 0
+        self.seeking = direction if waits and (among is None or direction < 0) else 0
         return None if self.seeking else found
+
+    def _unended(self) -> tuple[int, ...]:
+        """Steps after which a run stands that failed or is open, though the steps themselves are done: in most
+        formats what failed or waits is no step yet."""
+        if self.facts is None or not self.facts.done or self.facts.run.status not in UNENDED:
+            return ()
+        error = self.facts.run.error
+        return (self.last,) if error is None or error.step is None else (min(error.step, self.last), self.last)
 
     @property
     def waits_for_columns(self) -> bool:

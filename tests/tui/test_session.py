@@ -1,8 +1,9 @@
 """Where one stands in a run, without a screen."""
 
 import pytest
+from msgspec import structs
 
-from inspector.model.run import Problem
+from inspector.model.run import Problem, RunError, RunStatus
 from inspector.tui.columns import Chunk, Filter
 from inspector.tui.fetch import Nesting, Progress, chunk, rows
 from inspector.tui.reports import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
@@ -73,6 +74,25 @@ def test_odd_steps() -> None:
     found.go(7)
     assert (found.odd(1), found.odd(-1)) == (9, None)
     assert not found.seeking
+
+
+def test_where_a_run_failed_or_waits_is_odd_though_its_steps_are_done() -> None:
+    def stood(status: RunStatus, error: RunError | None = None) -> Session:
+        found, told = Session(step=0), facts(6)
+        run = structs.replace(told.run, status=status, error=error)
+        found.opened(Opened(None, structs.replace(told, run=run)))
+        found.scanned(Scanned(chunk(fakes.refund(), 1, 6)))
+        return found
+
+    assert fakes.refund().steps(1, 7)[-1].status == "done"
+    assert [stood(status).odd(1) for status in ("failed", "suspended", "interrupted", "running")] == [6, 6, 6, 6]
+    assert [stood(status).odd(1) for status in ("completed", "cancelled", "unknown")] == [None, None, None]
+    found = stood("failed", RunError(message="no", step=4))
+    assert found.odd(1) == 4
+    found.go(4)
+    assert found.odd(1) == 6
+    found.go(6)
+    assert (found.odd(1), found.odd(-1)) == (None, 4)
 
 
 def test_an_odd_step_in_what_is_unknown_is_sought() -> None:
