@@ -1,7 +1,7 @@
 """Values: shared values and what each actor keeps, as trees that fold, with what the step changed marked."""
 
 from collections import Counter
-from collections.abc import Hashable, Set
+from collections.abc import Hashable, Mapping, Set
 from typing import Any
 
 from inspector.model.run import Actor, State
@@ -35,8 +35,9 @@ def lines(snapshot: StateSnapshot, width: int, toggled: Set[Hashable] = frozense
         )
     if state.actors is not None:
         parts.append(Fixed([plain(counted(len(state.actors), "actor"), "heading")]))
-        was = MISSING if before is None or before.actors is None else actors(before)
-        parts.append(Tree("actors", actors(state), toggled, before=was, width=width, place=_field))
+        now = actors(state)
+        was = MISSING if before is None or before.actors is None else _told(actors(before), now)
+        parts.append(Tree("actors", now, toggled, before=was, width=width, place=_field))
     return Stack(parts)
 
 
@@ -45,15 +46,26 @@ def _field(path: Path) -> str | None:
     return f"actors.{path[0]}.state.{path[2]}" if len(path) > 2 and path[1] == "state" else None
 
 
-def actors(state: State) -> dict[str, Value]:
+def actors(state: State) -> dict[str, dict[str, Any]]:
     """What is known of each actor, by its path; a number tells actors of one path apart."""
-    found: dict[str, Value] = {}
+    found: dict[str, dict[str, Any]] = {}
     seen: Counter[str] = Counter()
     for actor in state.actors or ():
         path = "/".join((*actor.scope, actor.id))
         seen[path] += 1
         found[path if seen[path] == 1 else f"{path} #{seen[path]}"] = _actor(actor)
     return found
+
+
+def _told(was: Mapping[str, dict[str, Any]], now: Mapping[str, dict[str, Any]]) -> dict[str, Value]:
+    """The actors of the step before, less what is unknown at one of the two steps: that is no change."""
+    told: dict[str, Value] = {}
+    for path, actor in was.items():
+        beside = now.get(path, actor)
+        unsure = [name for name in ("fired", "state") if (name in actor) != (name in beside)]
+        known = {name: value for name, value in actor.items() if name not in unsure}
+        told[path] = known | {name: beside[name] for name in unsure if name in beside}
+    return told
 
 
 def _actor(actor: Actor) -> dict[str, Any]:

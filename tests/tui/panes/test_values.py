@@ -53,6 +53,22 @@ def test_actors_by_path_and_alike_ones_by_number() -> None:
     assert "  ▾ unfinished: {1}" in lines
 
 
+def test_what_becomes_known_of_an_actor_is_no_change() -> None:
+    was = State(step=4, actors=(Actor(id="a", fire_count=0), Actor(id="b", fire_count=1, state={"n": 1})))
+    now = (Actor(id="a", fire_count=0, state={"n": 0}), Actor(id="b", fire_count=2, unfinished={"run": 1}))
+    assert shown(values.lines(snapshot(before=was, actors=now), 80)) == [
+        "2 actors",
+        "  ▾ a: {2}",
+        "      fired: 0",
+        "    ▾ state: {1}",
+        "        n: 0",
+        "~ ▾ b: {2}",
+        "~     fired: 2",
+        "+   ▾ unfinished: {1}",
+        "+       run: 1",
+    ]
+
+
 def test_texts_are_not_numbers_and_numbers_stand_as_written() -> None:
     lines = shown(values.lines(snapshot(values={"a": "1", "b": Number("1E+2"), "c": "x\ny", "d": {}, "e": []}), 80))
     assert lines[1:] == ['  a: "1"', "  b: 1E+2", '  c: "x\\ny"', "  d: {0}", "  e: [0]"]
