@@ -1,6 +1,6 @@
 """The lists of the screen that are not a run: keys, what can be done, problems, filters, errors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from textwrap import wrap
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ from textual import events
 from inspector.errors import InspectorError
 from inspector.model.run import Problem
 from inspector.tui import keys
+from inspector.tui.bars import Bar
 from inspector.tui.columns import KINDS, STATUSES, Columns, Filter
 from inspector.tui.keys import Key, Where
 from inspector.tui.line import STEP_SIGNS, Line, Opens, Span, plain
@@ -94,24 +95,45 @@ class ProblemsPage(Page):
     """All problems with their places; Enter on one shows all of it."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        lines = [
-            Line(
-                (
-                    Span(f" {problem.severity:<8}", "failed" if problem.severity == "error" else "problem"),
-                    Span(problem.where, "accent"),
-                    Span("  " + problem.message),
-                ),
-                Opens(problem.where, f"{problem.severity}\n\n{problem.where}\n\n{problem.message}"),
-            )
-            for problem in problems
-        ]
-        count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+        self._problems = tuple(problems)
+        super().__init__(self._count(), self._lines())
+
+    def renew(self, problems: Sequence[Problem]) -> None:
+        """Others are known by now."""
+        if self._problems != tuple(problems):
+            self._problems = tuple(problems)
+            self.query_one("#header", Bar).set(plain(f" {self._count()}", "title"))
+            self.rows.show(self._lines())
+
+    def _count(self) -> str:
+        number = len(self._problems)
+        return f"{number} problem{'' if number == 1 else 's'}" if number else "Problems"
+
+    def _lines(self) -> list[Line]:
         none = [plain(" nothing is wrong with this file, as far as it was read", "dim")]
-        super().__init__(count if lines else "Problems", lines or none)
+        return [_problem(problem) for problem in self._problems] or none
 
     def chosen(self, line: Line, index: int) -> None:
         if line.opens:
             self.app.push_screen(Viewer(line.opens))
+
+
+def _problem(problem: Problem) -> Line:
+    return Line(
+        (
+            Span(f" {problem.severity:<8}", "failed" if problem.severity == "error" else "problem"),
+            Span(problem.where, "accent"),
+            Span("  " + problem.message),
+        ),
+        Opens(problem.where, f"{problem.severity}\n\n{problem.where}\n\n{problem.message}"),
+    )
+
+
+def renew_problems(screens: Iterable[object], problems: Sequence[Problem]) -> None:
+    """The list of problems, where one of these screens is that, shows these."""
+    for screen in screens:
+        if isinstance(screen, ProblemsPage):
+            screen.renew(problems)
 
 
 class FilterPage(Page):

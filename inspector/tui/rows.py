@@ -184,10 +184,10 @@ class Rows(ScrollView, Finished, can_focus=True):
         top, height = self.scroll_offset.y, self.size.height
         if not height:
             return
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, force=True)
-        elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
+        # Where there are fewer lines than before, the last of them stands at the bottom and not in the middle.
+        wanted = max(min(top, self.cursor, len(self.lines) - height), self.cursor - height + 1, 0)
+        if wanted != top:
+            self.scroll_to(y=wanted, animate=False, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
         self._measure()

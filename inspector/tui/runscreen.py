@@ -48,7 +48,12 @@ class RunScreen(RunEditing):
 
     def _known(self, report: Known) -> None:
         before = self.session.facts.run.status if self.session.facts is not None else None
+        problems = self.session.facts.problems if self.session.facts is not None else ()
         self.session.known(report)
+        if report.facts.problems != problems:
+            from inspector.tui.pages import renew_problems
+
+            renew_problems(self.app.screen_stack, report.facts.problems)
         if self.code is not None and report.facts.run.status != before and report.facts.done and not self.busy:
             self.code.judge(None)  # whether it can be resumed is another question now
         if report.facts.run.status != before:

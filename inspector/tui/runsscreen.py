@@ -12,7 +12,7 @@ from inspector.tui.bars import Bar
 from inspector.tui.keys import Where, bindings
 from inspector.tui.line import Line, Span, plain
 from inspector.tui.page import Page
-from inspector.tui.pages import ProblemsPage
+from inspector.tui.pages import ProblemsPage, renew_problems
 from inspector.tui.panes.cells import counted
 from inspector.tui.prompt import Prompt
 from inspector.tui.reports import Listed
@@ -50,6 +50,7 @@ class RunsPage(Page):
         self._entries, self.problems = ordered(report.rows), report.problems
         self.query_one("#header", Bar).set(plain(f" {_title(report)}{self._note}", "title"))
         self._show()
+        renew_problems(self.app.screen_stack, report.problems)
 
     def _show(self) -> None:
         at = self._shown[self.rows.cursor].row.id if self._shown else None

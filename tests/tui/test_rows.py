@@ -157,3 +157,18 @@ async def test_a_click_moves_and_a_second_one_chooses() -> None:
 async def test_nothing_of_a_line_is_markup() -> None:
     async with shown([Line((Span("[/red][@click=app.quit]q[/]"),))], (40, 3)) as (rows, _, _):
         assert painted(rows)[0] == ">[/red][@click=app.quit]q[/]"
+
+
+async def test_what_is_left_of_a_list_that_became_shorter_fills_the_screen() -> None:
+    lines = Numbered(30)
+    async with shown(lines) as (rows, _, pilot):
+        rows.move(29)
+        await pilot.pause()
+        assert rows.scroll_offset.y == 20
+        lines.length = 22
+        rows.grown()
+        await pilot.pause()
+        assert (rows.scroll_offset.y, rows.cursor, painted(rows)[-1]) == (12, 21, ">line 21")
+        rows.show(Numbered(4))
+        await pilot.pause()
+        assert (rows.scroll_offset.y, rows.cursor, painted(rows)[0]) == (0, 3, " line 0")

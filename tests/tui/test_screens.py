@@ -21,7 +21,7 @@ from inspector.tui.opening import OpeningScreen
 from inspector.tui.page import Page
 from inspector.tui.pages import ErrorPage, FilterPage, Palette, ProblemsPage
 from inspector.tui.prompt import Prompt
-from inspector.tui.reports import Fetched, Stood
+from inspector.tui.reports import Fetched, Known, Stood
 from inspector.tui.runscreen import RunScreen
 from inspector.tui.runsscreen import RunsPage
 from inspector.tui.viewer import Viewer
@@ -199,6 +199,23 @@ async def test_problems_are_listed_and_opened(monkeypatch: pytest.MonkeyPatch) -
         assert isinstance(app.screen, Viewer)
         await press(pilot, "q", "q")
         assert isinstance(app.screen, RunScreen)
+
+
+async def test_the_list_of_problems_is_renewed_while_it_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.one()) as (app, pilot, _):
+        screen = run_screen(app)
+        await press(pilot, "p")
+        facts, page = screen.session.facts, app.screen
+        assert facts is not None
+        assert isinstance(page, ProblemsPage)
+        gone = Problem(severity="error", where="here", message="there is no such file")
+        screen.take(Known(replace(facts, problems=(gone, *facts.problems))))
+        await pilot.pause()
+        assert "there is no such file" in row_texts(page.rows)[0]
+        assert f"{len(facts.problems) + 1} problem" in texts(app)[0]
+        screen.take(Known(replace(facts, problems=())))
+        await pilot.pause()
+        assert row_texts(page.rows) == [" nothing is wrong with this file, as far as it was read"]
 
 
 async def test_help_shows_every_key_of_where_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
