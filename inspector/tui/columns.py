@@ -113,7 +113,7 @@ class Columns:
             del sums[at // BLOCK :]
         self._marks += chunk.marks
         self._times += chunk.times
-        self._longest = max(self._longest, max(chunk.times, default=0))
+        self._longest = max(self._longest if at else 0, max(chunk.times, default=0))
         while (begin := len(self._seconds) * BLOCK) + BLOCK <= len(self._marks):
             block = self._sum(begin, begin + BLOCK)
             self._seconds.append(block.seconds)

@@ -47,16 +47,16 @@ class RunScreen(RunEditing):
                 self.take_more(report)
 
     def _known(self, report: Known) -> None:
-        before = self.session.facts.run.status if self.session.facts is not None else None
-        problems = self.session.facts.problems if self.session.facts is not None else ()
+        facts, before = report.facts, self.session.facts
         self.session.known(report)
-        if report.facts.problems != problems:
+        stands_otherwise = before is None or before.run.status != facts.run.status
+        if before is not None and before.problems != facts.problems:
             from inspector.tui.pages import renew_problems
 
-            renew_problems(self.app.screen_stack, report.facts.problems)
-        if self.code is not None and report.facts.run.status != before and report.facts.done and not self.busy:
+            renew_problems(self.app.screen_stack, facts.problems)
+        if self.code is not None and stands_otherwise and facts.done and not self.busy:
             self.code.judge(None)  # whether it can be resumed is another question now
-        if report.facts.run.status != before:
+        if stands_otherwise or (before is not None and before.resume != facts.resume):
             self.call_after_refresh(self.update_footer)
         self.sync(rows=report.revised is not None, state=True)
 

@@ -23,6 +23,9 @@ from inspector.tui.times import Timed
 KEPT = 2048
 """Steps that are kept after they were shown."""
 
+NARROWEST = 5
+"""Cells of the column of names at least."""
+
 INDENT = 2
 """Cells by which a nested step is indented."""
 
@@ -56,7 +59,7 @@ class Session:
         """The direction in which an odd step is looked for in what is still unknown; 0: none is."""
         self.columns = Columns()
         self.damage: dict[int, Problem] = {}
-        self.name_width = 5
+        self.name_width = NARROWEST
         """Cells of the longest name that was seen, nesting included."""
         self.timed = False
         """Whether any step that was seen has a time."""
@@ -108,10 +111,13 @@ class Session:
         # With a filter, which of the new steps is the last one that it shows is known when their columns are.
         at_end = self.facts is not None and self.cursor == self.last and self._shown is None
         shorter = report.facts.known < self.last
+        other = self.facts is not None and _identity(self.facts) != _identity(report.facts)
         self.facts = report.facts
         if report.revised is not None:
             for seq in [seq for seq in self._rows if seq >= report.revised]:
                 del self._rows[seq]
+            if other and not self._rows:  # another file stands at this path
+                self.name_width, self.timed = NARROWEST, False
             if report.rows:
                 self._keep(report.rows)
             self._stood = None
@@ -329,3 +335,7 @@ class Session:
         buckets = self._overview[1]
         at = (max(self.cursor, 1) * len(buckets) - 1) // self.last if buckets else None
         return Overview(buckets=buckets, at=at, timed=self.columns.longest > 0)
+
+
+def _identity(facts: Facts) -> tuple[object, ...]:
+    return facts.source.format, facts.run.id, facts.run.name, facts.run.started

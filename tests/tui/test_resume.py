@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
+from inspector.model.run import Resume
 from inspector.resume import jobs as resuming
 from inspector.resume.apps import load
 from inspector.resume.jobs import Driver, Ended, Plan, Refusal, check, open_job, resume, warn
@@ -26,6 +27,7 @@ from inspector.tui.app import Inspector
 from inspector.tui.asking import Choice, TextPage
 from inspector.tui.driving import Planned, Resumption
 from inspector.tui.outputpage import OutputPage
+from inspector.tui.reports import Known
 from inspector.tui.resumescreen import ResumePage
 from inspector.tui.viewer import Viewer
 from tests.tui.resuming import asking, blocked, ended, gate, lines_of, opened, plan_page, planned, two
@@ -958,6 +960,20 @@ async def test_the_footer_offers_no_resume_where_nothing_here_resumes_such_a_run
         await press(pilot, "enter")
         assert isinstance(app.screen, Viewer)
         assert "edit" not in texts(app)[-1]
+
+
+async def test_the_footer_offers_a_resume_once_the_file_is_one_that_can_be() -> None:
+    async with opened("examples/rig-pending.json", None, size=(200, 50)) as (app, pilot):
+        assert "r resume" in texts(app)[-1]
+        screen = run_screen(app)
+        facts = screen.session.facts
+        assert facts is not None
+        screen.take(Known(msgspec.structs.replace(facts, resume=Resume(reasons=("not_resumable",))), revised=1))
+        await settle(pilot)
+        assert "resume" not in texts(app)[-1]
+        screen.take(Known(facts, revised=1))
+        await settle(pilot)
+        assert "r resume" in texts(app)[-1]
 
 
 async def test_the_footer_offers_editing_where_the_driver_takes_edits(tmp_path: Path) -> None:

@@ -95,6 +95,22 @@ def test_where_a_run_failed_or_waits_is_odd_though_its_steps_are_done() -> None:
     assert (found.odd(1), found.odd(-1)) == (None, 4)
 
 
+def test_another_file_at_the_path_has_columns_of_its_own() -> None:
+    found, told = session(), facts(2)
+    found.fetched(Fetched(rows(fakes.refund(), Nesting(fakes.refund()), [(1, 10)])))
+    width, longest = found.name_width, found.columns.longest
+    assert found.timed
+    assert width > 5
+    assert longest > 0
+    found.known(Known(told, revised=1))
+    assert (found.timed, found.name_width) == (True, width), "the same run, read anew"
+    other = structs.replace(told, run=structs.replace(told.run, id="other"))
+    found.known(Known(other, revised=1))
+    assert (found.timed, found.name_width) == (False, 5)
+    found.scanned(Scanned(Chunk(1, bytes(2), bytes(2))))
+    assert found.columns.longest == 0
+
+
 def test_an_odd_step_in_what_is_unknown_is_sought() -> None:
     found = session(scanned=False, step=1)
     assert found.odd(1) is None
