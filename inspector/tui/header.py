@@ -57,7 +57,7 @@ def _right(heading: Heading) -> list[str]:
     facts = heading.facts
     problems = len(facts.problems)
     return [
-        f"step {heading.step}/{facts.known}{'' if facts.done else '+'}",
+        f"step {heading.step}/{'?' if facts.untold else facts.known}{'' if facts.done else '+'}",
         "" if heading.shown is None else f"filter: {heading.shown}",
         f"{problems} problem{'' if problems == 1 else 's'}" if problems else "",
         "" if facts.done or facts.read is None else f"reading {percent(facts.read)}",

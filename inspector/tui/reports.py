@@ -55,6 +55,11 @@ class Facts(Record, frozen=True, kw_only=True):
     claim: str | None = None
     """By what name the last of these runs is claimed."""
 
+    @property
+    def untold(self) -> bool:
+        """Whether there is a state and nothing tells of the steps that led to it."""
+        return self.done and not self.known and self.run.steps is None
+
 
 class Listed(Struct, frozen=True):
     """The runs behind the path, newest last; `again` where they were listed before."""

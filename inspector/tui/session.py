@@ -270,6 +270,7 @@ class Session:
             found=self.text,
             marked=seq == self.marked,
             continues=self.facts.run.resumed_from if seq == 0 and self.facts is not None else None,
+            untold=seq == 0 and self.facts is not None and self.facts.untold,
             seam=seq in self.facts.seams if self.facts is not None else False,
             damage=self.damage.get(seq) or behind,
             behind=behind is not None and seq not in self.damage,

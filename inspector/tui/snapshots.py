@@ -55,6 +55,8 @@ class Row(Record, frozen=True, kw_only=True):
     marked: bool = False
     continues: RunLink | None = None
     """Of step 0: what the run goes on from."""
+    untold: bool = False
+    """Of step 0: whether the steps that led to the state are not recorded, nor how many they were."""
     seam: bool = False
     """Whether another run goes on here."""
     damage: Problem | None = None

@@ -93,6 +93,8 @@ def line(row: Row, columns: Columns, ascii: bool = False) -> Line:
 def _start(row: Row) -> tuple[Span, ...]:
     """What stands before the first step: nothing, or the run that this one goes on from."""
     link = row.continues
+    if row.untold:
+        return (Span(" state  the steps that led to it are not recorded", "dim"),)
     if link is None:
         return (Span(" start  before the first step", "dim"),)
     told = f" continues {link.run}" if link.step is None else f" continues step {link.step} of {link.run}"

@@ -6,6 +6,7 @@ from msgspec import structs
 from inspector.model.run import Problem, RunError, RunStatus
 from inspector.tui.columns import Chunk, Filter
 from inspector.tui.fetch import Nesting, Progress, chunk, rows
+from inspector.tui.header import header
 from inspector.tui.reports import Facts, Fetched, Known, Opened, Scanned, Searched, Stood
 from inspector.tui.session import KEPT, Session
 from tests.tui import fakes
@@ -109,6 +110,17 @@ def test_another_file_at_the_path_has_columns_of_its_own() -> None:
     assert (found.timed, found.name_width) == (False, 5)
     found.scanned(Scanned(Chunk(1, bytes(2), bytes(2))))
     assert found.columns.longest == 0
+
+
+def test_a_state_whose_steps_are_not_recorded_is_not_called_the_first() -> None:
+    found, told = Session(), facts(0)
+    found.opened(Opened(None, structs.replace(told, run=structs.replace(told.run, steps=None))))
+    heading = found.heading()
+    assert heading is not None
+    assert "step 0/?" in "".join(span.text for span in header(heading, 80).spans)
+    assert found.row(0).untold
+    found.known(Known(structs.replace(told, run=structs.replace(told.run, steps=0))))
+    assert not found.row(0).untold, "a run that has not begun"
 
 
 def test_an_odd_step_in_what_is_unknown_is_sought() -> None:
