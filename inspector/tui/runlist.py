@@ -74,7 +74,7 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, entries: Sequence[Listed], width: int) -> "Columns":
         """For these runs: as wide as what they hold, as far as there is room."""
-        status = min(max((len(_status(entry.row)) for entry in entries), default=6), 24)
+        status = min(max((len(_status(entry.row)) for entry in entries), default=6), STATUS)
         holder = min(max((cell_len(entry.row.holder or "") for entry in entries), default=0), 16)
         holder = max(holder, 6) if holder else 0
         names = max((cell_len(_name(entry.row)) + len(_lead(entry.depth)) for entry in entries), default=3)
@@ -88,6 +88,9 @@ class Columns(NamedTuple):
             sizes[name], lacking = sizes[name] - given, lacking - given
         return cls(**sizes)
 
+
+STATUS = len("suspended: reconciliation")
+"""Cells of a status with its reason at most."""
 
 NUMBERS = 17
 """Cells of the numbers of steps and the age, with gaps."""

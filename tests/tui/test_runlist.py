@@ -101,3 +101,9 @@ def test_of_many_runs_only_the_lines_that_are_asked_for_are_made(monkeypatch: py
     assert made == []
     assert entries[0].row.id in text_of(lines[0])
     assert len(made) == 1
+
+
+def test_the_longest_status_is_told_whole_where_there_is_room() -> None:
+    waits = RunRow(id="orders/1042", name="night-clerk", kind="agent", status="suspended", reason="reconciliation")
+    columns = Columns.of(ordered([waits]), 78)
+    assert "suspended: reconciliation " in text_of(line(ordered([waits])[0], columns, fakes.NOW))
