@@ -91,11 +91,14 @@ class Palette(Page):
         self.rows.action_row(-1)
 
 
+NOTHING_WRONG = "nothing is wrong with this file, as far as it was read"
+
+
 class ProblemsPage(Page):
     """All problems with their places; Enter on one shows all of it."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self._problems = tuple(problems)
+    def __init__(self, problems: Sequence[Problem], none: str = NOTHING_WRONG) -> None:
+        self._problems, self._none = tuple(problems), none
         super().__init__(self._count(), self._lines())
 
     def renew(self, problems: Sequence[Problem]) -> None:
@@ -110,8 +113,7 @@ class ProblemsPage(Page):
         return f"{number} problem{'' if number == 1 else 's'}" if number else "Problems"
 
     def _lines(self) -> list[Line]:
-        none = [plain(" nothing is wrong with this file, as far as it was read", "dim")]
-        return [_problem(problem) for problem in self._problems] or none
+        return [_problem(problem) for problem in self._problems] or [plain(f" {self._none}", "dim")]
 
     def chosen(self, line: Line, index: int) -> None:
         if line.opens:

@@ -19,6 +19,8 @@ from inspector.tui.reports import Listed
 from inspector.tui.runlist import Columns, RunLines, holds, ordered, titles
 from inspector.tui.runlist import Listed as Entry
 
+NONE_LISTED = "nothing is wrong with the list; what is wrong in a run is told in that"
+
 
 class RunsPage(Page):
     """A row per run, in the order in which they need somebody. Enter gives its id to `choose`."""
@@ -95,7 +97,7 @@ class RunsPage(Page):
         self.set_focus(self.rows)
 
     def action_problems(self) -> None:
-        self.app.push_screen(ProblemsPage(self.problems))
+        self.app.push_screen(ProblemsPage(self.problems, NONE_LISTED))
 
 
 def _title(report: Listed) -> str:

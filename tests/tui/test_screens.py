@@ -354,6 +354,14 @@ async def test_a_list_of_runs_opens_one_and_comes_back(monkeypatch: pytest.Monke
         assert app.return_code == 0
 
 
+async def test_a_list_without_problems_says_nothing_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with shown(monkeypatch, fakes.several()) as (app, pilot, _):
+        app.screen.problems = ()  # type: ignore[attr-defined]
+        await press(pilot, "p")
+        assert isinstance(app.screen, ProblemsPage)
+        assert "what is wrong in a run is told in that" in row_texts(app.screen.rows)[0]
+
+
 async def test_a_list_of_runs_is_filtered(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(monkeypatch, fakes.several()) as (app, pilot, _):
         page = app.screen
