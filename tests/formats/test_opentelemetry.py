@@ -624,6 +624,20 @@ def test_spans_in_what_others_put_around_them(
         assert [step.parent for step in run.steps(1, 4)] == [None, 1, 1]
 
 
+@pytest.mark.parametrize("limit", [16, 1 << 20])
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [({"trace": "x"}, ["root 0", "part 1"]), ({"trace": otlp(span(2))}, ["part 2"])],
+    ids=["a text", "an object"],
+)
+def test_the_spans_that_are_counted_are_those_that_are_cut_out(
+    path: Path, more: dict[str, Any], expected: list[str], limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_units(monkeypatch, limit)
+    run = opened(path, json.dumps(otlp(span(0, "root"), span(1, parent=0)) | more).encode())
+    assert (names(run), run.problems()) == (expected, [])
+
+
 @pytest.mark.parametrize("text", ['{"batches":[{"id":1}]}', '{"trace":{"id":"a"}}', '{"traceId":"a","name":"b"}'])
 def test_what_only_has_such_words_is_no_trace(path: Path, text: str) -> None:
     path.write_text(text)

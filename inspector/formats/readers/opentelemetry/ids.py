@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from inspector.formats.readers.opentelemetry import span as spans
-from inspector.formats.readers.opentelemetry.parts import Text, first_set, is_object, snake
+from inspector.formats.readers.opentelemetry.parts import Text, resources, scopes, snake
 
 
 class SpanIds(msgspec.Struct):
@@ -72,27 +72,13 @@ console_ids = msgspec.json.Decoder(ConsoleIds).decode
 
 def ids_of(text: Text) -> Iterator[SpanIds]:
     """Those of the spans of an object of OTLP. Raises what msgspec does where it is none."""
-    unit = _ids(text)
-    found: list[_ResourceIds] | None
-    if isinstance(unit.resourceSpans, list):  # as nearly all have it
-        found = unit.resourceSpans
-    else:
-        unit = _ids(unit.trace) if is_object(unit.trace) else unit
-        found = first_set(unit.resourceSpans, unit.resource_spans, unit.batches)
+    found = resources(text, _ids)
     if found is None:
         alone = ids_of_one(text)
         if not alone.traceId:
             raise msgspec.ValidationError("no span")
         return iter([alone])
-    return (
-        one
-        for resource in found
-        for scope in resource.scopeSpans
-        or resource.scope_spans
-        or resource.instrumentationLibrarySpans
-        or resource.instrumentation_library_spans
-        for one in scope.spans
-    )
+    return (one for resource in found for scope in scopes(resource) for one in scope.spans)
 
 
 def number_of(name: str) -> int:

@@ -4,10 +4,10 @@ whole."""
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -16,7 +16,6 @@ from inspector.formats.lines import NARROW
 from inspector.formats.spans import Spans
 from inspector.model.lazy import Lazy
 
-_T = TypeVar("_T")
 Text = bytes | memoryview
 Part = tuple[Any, Any, Any]
 """The texts of a span, of its resource and of its scope; the last two None where the span has none."""
@@ -150,32 +149,36 @@ def is_closed(text: Text) -> bool:
 
 
 def _of_object(text: Text) -> list[Part]:
-    unit = _parts(text)
-    within = is_object(unit.trace)
-    if within:
-        unit = _parts(unit.trace)
-    found = first_set(unit.resourceSpans, unit.resource_spans, unit.batches)
+    found = resources(text, _parts)
     if found is None:
-        return [] if within else [(text, None, None)]
+        return [(text, None, None)]
     return [
         (one, resource.resource, _first(scope.scope, scope.instrumentationLibrary, scope.instrumentation_library))
         for resource in found
-        for scope in resource.scopeSpans
-        or resource.scope_spans
-        or resource.instrumentationLibrarySpans
-        or resource.instrumentation_library_spans
+        for scope in scopes(resource)
         for one in scope.spans
     ]
 
 
-def first_set(*values: list[_T] | msgspec.UnsetType) -> list[_T] | None:
-    """The first list that an object has."""
-    return next((value for value in values if not isinstance(value, msgspec.UnsetType)), None)
+def resources(text: Text, decode: Callable[[Text], Any]) -> list[Any] | None:
+    """The resources of an object of OTLP as `decode` makes them, however the list of them is called; None where it has
+    none. Raises what msgspec does."""
+    unit = decode(text)
+    if bytes(memoryview(unit.trace)[:1]) == b"{":
+        unit = decode(unit.trace)
+    named = (unit.resourceSpans, unit.resource_spans, unit.batches)
+    return next((found for found in named if found is not msgspec.UNSET), None)
 
 
-def is_object(text: msgspec.Raw) -> bool:
-    """Whether a text begins as an object."""
-    return bytes(memoryview(text)[:1]) == b"{"
+def scopes(resource: Any) -> list[Any]:
+    """The scopes of a resource."""
+    found: list[Any] = (
+        resource.scopeSpans
+        or resource.scope_spans
+        or resource.instrumentationLibrarySpans
+        or resource.instrumentation_library_spans
+    )
+    return found
 
 
 def _first(*texts: Any) -> Any:
@@ -234,7 +237,7 @@ def _walk(cutter: Spans, begin: int) -> Iterator[Located]:
     """The spans of the OTLP object at `begin`; of one that breaks off or is damaged up to there."""
     unit = _fields(cutter, begin)
     if _WITHIN in unit:
-        unit = _fields(cutter, unit[_WITHIN][0])
+        unit = _fields(cutter, unit[_WITHIN][0]) or unit
     for resource in _elements(cutter, _of(unit, _UNIT)):
         above = _fields(cutter, resource[0])
         for scope in _elements(cutter, _of(above, _SCOPES)):
